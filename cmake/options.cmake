@@ -1,0 +1,34 @@
+# How driller is compiled: warnings, hardening, sanitizers. Everything hangs on
+# the interface target driller_flags, which each target of the project links.
+
+option(DRILLER_TESTS "Build the unit tests" ON)
+option(DRILLER_WERROR "Treat warnings as errors" OFF)
+option(DRILLER_COVERAGE "Count executed lines and branches" OFF)
+set(DRILLER_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
+
+add_library(driller_flags INTERFACE)
+target_compile_definitions(driller_flags INTERFACE _GNU_SOURCE)
+target_compile_options(driller_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
+    -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla
+    -fno-strict-aliasing -fstack-protector-strong)
+if(DRILLER_WERROR)
+    target_compile_options(driller_flags INTERFACE -Werror)
+endif()
+
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+include(CheckPIESupported)
+check_pie_supported()
+target_link_options(driller_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+
+if(DRILLER_SANITIZE)
+    target_compile_options(driller_flags INTERFACE
+        -fsanitize=${DRILLER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(driller_flags INTERFACE -fsanitize=${DRILLER_SANITIZE})
+elseif(CMAKE_BUILD_TYPE MATCHES "Rel")
+    target_compile_options(driller_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
+if(DRILLER_COVERAGE)
+    target_compile_options(driller_flags INTERFACE --coverage)
+    target_link_options(driller_flags INTERFACE --coverage)
+endif()
