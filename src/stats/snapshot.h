@@ -1,0 +1,51 @@
+/*
+ * The one model of a run's result: what every output prints and the comparison reads. Made by
+ * merging recorders.
+ */
+#ifndef STATS_SNAPSHOT_H
+#define STATS_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "stats/recorder.h"
+
+struct snapshot {
+    size_t n_names;
+    struct str *names;   /* copies, owned */
+    struct tally *steps; /* by name, in the order of the plan */
+    struct tally global; /* the sum of all steps */
+    struct hist iteration;
+    uint64_t iterations_started, iterations_completed, iterations_abandoned, iterations_aborted;
+    uint64_t checks_passed, checks_failed;
+    uint64_t connections_opened, connections_reused, connections_failed;
+    uint64_t duration_ns;     /* of the whole run */
+    const char *interrupted;  /* NULL, "SIGINT" or "SIGTERM" */
+    int tls_verified;         /* 1 yes, 0 no, -1 no TLS in this run */
+    bool open_loop;
+    /* the generator about itself */
+    const char *version;      /* static */
+    double cpu_s;
+    uint64_t max_rss_bytes;
+    uint64_t late_starts;
+};
+
+/* names are copied. */
+void snapshot_init(struct snapshot *snapshot, const struct str *names, size_t n_names);
+void snapshot_fini(struct snapshot *snapshot);
+/* Adds all that a recorder (of as many names) has counted. */
+void snapshot_add(struct snapshot *snapshot, const struct recorder *recorder);
+
+/* Figures of a tally, derived, never stored. */
+uint64_t tally_total(const struct tally *tally);      /* ended requests, with or without response */
+uint64_t tally_successful(const struct tally *tally); /* 2xx responses */
+uint64_t tally_failed(const struct tally *tally);     /* total − successful */
+uint64_t tally_no_response(const struct tally *tally);
+uint64_t tally_status(const struct tally *tally, unsigned status);      /* responses */
+uint64_t tally_status_class(const struct tally *tally, unsigned hundred); /* 2 for 2xx */
+/* The latency of all requests: responses and failures merged; the caller hist_fini's it. */
+void tally_latency(const struct tally *tally, struct hist *out);
+
+#endif
