@@ -24,6 +24,8 @@ bool utf8_repair(struct buf *out, struct str s);
 /* Columns on a terminal: 0 for combining marks, 2 for East Asian wide and emoji, 1 otherwise.
  * Does not depend on the locale. What text_printable would escape counts as it would be shown. */
 size_t text_width(struct str s);
+/* Columns of one code point, from tables of Unicode 14. */
+unsigned text_code_width(uint32_t code);
 
 /* Appends s so that it is safe on a terminal: control characters, DEL, C1 controls, bidirectional
  * overrides (U+202A–E, U+2066–9) and bytes that are no UTF-8 as \n \r \t \xNN or \u{NNNN};
