@@ -1,7 +1,7 @@
 /*
  * YAML documents as trees with places, by libyaml (its only user), under limits that keep hostile
- * files cheap: 16 MiB, depth 64, 100,000 nodes (aliases count what they expand to), no directives
- * but %YAML. Anchors and aliases are expanded, `<<` merges, a key that stands twice is an error.
+ * files cheap: 16 MiB, depth 64, 100,000 nodes, no directives but %YAML. Anchors and aliases are
+ * expanded, `<<` merges, a key that stands twice is an error.
  */
 #ifndef PLAN_YAML_H
 #define PLAN_YAML_H
@@ -18,17 +18,18 @@
 #define YAML_MAX_BYTES (16u << 20)
 #define YAML_MAX_DEPTH 64
 #define YAML_MAX_NODES 100000
+#define YAML_MAX_DATA_NODES 10000000
 
 enum yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING };
 
 struct yaml_node {
     enum yaml_kind kind;
-    bool plain;            /* a scalar without quotes: may be a number, a truth value or null */
-    unsigned line, column; /* from 1 */
-    struct str text;       /* of a scalar */
-    size_t n;              /* items of a sequence, pairs of a mapping */
-    struct yaml_node **items;  /* a sequence's items, or a mapping's values */
-    struct yaml_node **keys;   /* a mapping's keys: scalars, in the order of the file */
+    bool plain;               /* a scalar without quotes: may be a number, a truth value or null */
+    unsigned line, column;    /* from 1 */
+    struct str text;          /* of a scalar */
+    size_t n;                 /* items of a sequence, pairs of a mapping */
+    struct yaml_node **items; /* a sequence's items, or a mapping's values */
+    struct yaml_node **keys;  /* a mapping's keys: scalars, in the order of the file */
 };
 
 /* A file's path and its bytes. */
@@ -38,18 +39,24 @@ struct yaml_source {
 };
 
 /*
- * Parses the first document. Nodes live in the arena. NULL if there is an error (added to faults)
- * or no document at all (an error too: "the file is empty"). Further documents are a warning.
- * UTF-8 with or without a byte-order mark; anything else is an error with its place.
- * `sequence_root_nodes`: nodes below keys that start with "with_items" do not count towards the
- * 100,000 (data), up to 10,000,000.
+ * Parses the first document. Nodes live in the arena; aliases share the node they stand for (a
+ * tree for readers, who never change it), and count as often as they do. NULL if there is an error
+ * (added to faults) or no document at all (an error too: "the file is empty"). Further documents
+ * are a warning. UTF-8 with or without a byte-order mark; anything else is an error with its place.
+ * Nodes below a key that begins with "with_items" are data: they count towards YAML_MAX_DATA_NODES
+ * instead of YAML_MAX_NODES.
  */
-struct yaml_node *yaml_parse(struct yaml_source source, struct arena *arena,
-                             struct faults *faults);
+struct yaml_node *yaml_parse(struct yaml_source source, struct arena *arena, struct faults *faults);
 
 /* One scalar or bracket of a stream, for readers of long lists that want no tree. */
 struct yaml_event {
-    enum { YAML_EV_SCALAR, YAML_EV_SEQ_START, YAML_EV_SEQ_END, YAML_EV_MAP_START, YAML_EV_MAP_END } kind;
+    enum {
+        YAML_EV_SCALAR,
+        YAML_EV_SEQ_START,
+        YAML_EV_SEQ_END,
+        YAML_EV_MAP_START,
+        YAML_EV_MAP_END
+    } kind;
     bool plain;
     unsigned line, column;
     struct str text; /* lives until the handler returns */
@@ -66,9 +73,9 @@ struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key);
 struct place yaml_place(struct str file, const struct yaml_node *node);
 
 /* YAML 1.2's core schema, for plain scalars only: */
-bool yaml_is_null(const struct yaml_node *node);            /* null, ~, empty */
-bool yaml_as_bool(const struct yaml_node *node, bool *out); /* true, True, false, … */
-bool yaml_as_i64(const struct yaml_node *node, int64_t *out); /* 12, -3, 0x1F, 0o17 */
+bool yaml_is_null(const struct yaml_node *node);                /* null, ~, empty */
+bool yaml_as_bool(const struct yaml_node *node, bool *out);     /* true, True, false, … */
+bool yaml_as_i64(const struct yaml_node *node, int64_t *out);   /* 12, -3, 0x1F, 0o17 */
 bool yaml_as_double(const struct yaml_node *node, double *out); /* also integers; finite only */
 
 /* Appends the node as block YAML, `indent` blanks deep, as `--list-tasks` shows it:
