@@ -41,8 +41,8 @@ struct place {
 void faults_init(struct faults *faults);
 void faults_fini(struct faults *faults);
 
-/* Adds one. The text is printf'd; help, which may be NULL, is taken as it is. Both are made printable
- * and cut at 2,000 bytes. */
+/* Adds one. The text is printf'd; help, which may be NULL, is taken as it is. Both are made
+ * printable and cut at 2,000 bytes. */
 void faults_error(struct faults *faults, struct place at, const char *help, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void faults_warning(struct faults *faults, struct place at, const char *help, const char *format,

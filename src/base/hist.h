@@ -20,7 +20,7 @@ struct hist {
     uint64_t count;
     uint64_t min, max;      /* meaningless while count is 0 */
     unsigned __int128 sum;  /* ns */
-    unsigned __int128 sum2; /* ns² (saturates at values above 2^63) */
+    unsigned __int128 sum2; /* ns²; saturates */
     unsigned sub_bits;
     uint64_t *rows[HIST_ROWS];
 };
@@ -37,7 +37,8 @@ void hist_merge(struct hist *into, const struct hist *from);
 uint64_t hist_quantile(const struct hist *hist, double q);
 /* ns; 0 if empty. */
 double hist_mean(const struct hist *hist);
-/* The sample's standard deviation (n−1) in ns; 0 for fewer than two values. */
+/* The sample's standard deviation (n−1) in ns; 0 for fewer than two values, or where
+ * sum2 is saturated. */
 double hist_stdev(const struct hist *hist);
 
 #endif

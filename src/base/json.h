@@ -15,7 +15,15 @@
 
 #define JSON_MAX_DEPTH 512
 
-enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+    JSON_NULL,
+    JSON_FALSE,
+    JSON_TRUE,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT
+};
 
 /* One segment of a path: a key of an object or, where the value is an array and is_index, its
  * index-th element. */
@@ -30,7 +38,7 @@ struct json_key {
  * Linear in text.n, no recursion. */
 bool json_check(struct str text, struct str *value);
 
-/* The type of a checked value (one that json_check, json_find or an iterator gave). */
+/* The type of a checked value (one that json_check or json_find gave). */
 enum json_type json_type(struct str value);
 
 /* Follows keys from a checked value. The result is a slice of it. False if a key is not there or

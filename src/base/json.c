@@ -1,0 +1,225 @@
+#include "base/json.h"
+
+#include "base/json_scan.h"
+#include "base/text.h"
+
+/* One bit a level: is it an object? */
+struct nesting {
+    unsigned depth;
+    uint64_t is_object[JSON_MAX_DEPTH / 64];
+};
+
+static bool enter(struct nesting *nesting, bool object)
+{
+    uint64_t bit = 1ULL << nesting->depth % 64;
+    uint64_t *word = &nesting->is_object[nesting->depth / 64];
+
+    if (nesting->depth == JSON_MAX_DEPTH)
+        return false;
+    *word = object ? *word | bit : *word & ~bit;
+    nesting->depth++;
+    return true;
+}
+
+static bool in_object(const struct nesting *nesting)
+{
+    unsigned top = nesting->depth - 1;
+
+    return nesting->is_object[top / 64] >> top % 64 & 1;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+/* Each of these takes what begins at p and returns where it ends, NULL if it is not well-formed. */
+
+static const char *check_escape(const char *p, const char *end)
+{
+    if (end - p < 2)
+        return NULL;
+    if (p[1] != 'u')
+        return p[1] && strchr("\"\\/bfnrt", p[1]) ? p + 2 : NULL;
+    if (end - p < 6 || !is_hex(p[2]) || !is_hex(p[3]) || !is_hex(p[4]) || !is_hex(p[5]))
+        return NULL;
+    return p + 6;
+}
+
+static const char *check_string(const char *p, const char *end)
+{
+    p++;
+    for (;;) {
+        p = json_scan_plain(p, end);
+        if (p == end)
+            return NULL;
+        if (*p == '"')
+            return p + 1;
+        if (*p == '\\') {
+            p = check_escape(p, end);
+            if (!p)
+                return NULL;
+            continue;
+        }
+        /* A control character, or a run of UTF-8, which seldom is one character long. */
+        if (!((unsigned char)*p & 0x80))
+            return NULL;
+        do {
+            size_t len;
+
+            if (utf8_decode((struct str){p, (size_t)(end - p)}, &len) == UINT32_MAX)
+                return NULL;
+            p += len;
+        } while (p < end && (unsigned char)*p & 0x80);
+    }
+}
+
+static const char *check_digits(const char *p, const char *end)
+{
+    const char *start = p;
+
+    while (p < end && is_digit(*p))
+        p++;
+    return p > start ? p : NULL;
+}
+
+static const char *check_number(const char *p, const char *end)
+{
+    if (*p == '-')
+        p++;
+    if (p < end && *p == '0')
+        p++;
+    else
+        p = check_digits(p, end);
+    if (p && p < end && *p == '.')
+        p = check_digits(p + 1, end);
+    if (p && p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < end && (*p == '+' || *p == '-'))
+            p++;
+        p = check_digits(p, end);
+    }
+    return p;
+}
+
+static const char *check_word(const char *p, const char *end, struct str word)
+{
+    return str_starts((struct str){p, (size_t)(end - p)}, word) ? p + word.n : NULL;
+}
+
+static const char *check_scalar(const char *p, const char *end)
+{
+    switch (*p) {
+    case '"':
+        return check_string(p, end);
+    case 't':
+        return check_word(p, end, STR("true"));
+    case 'f':
+        return check_word(p, end, STR("false"));
+    case 'n':
+        return check_word(p, end, STR("null"));
+    default:
+        return check_number(p, end);
+    }
+}
+
+/* A key, its colon and the blanks around them. */
+static const char *check_key(const char *p, const char *end)
+{
+    p = json_skip_blanks(p, end);
+    if (p == end || *p != '"')
+        return NULL;
+    p = check_string(p, end);
+    if (!p)
+        return NULL;
+    p = json_skip_blanks(p, end);
+    return p < end && *p == ':' ? p + 1 : NULL;
+}
+
+/* From behind a value to where the next one begins: closes what ends here, passes a comma and a
+ * key. Nothing is open any more behind the document. */
+static const char *check_after(const char *p, const char *end, struct nesting *nesting)
+{
+    while (nesting->depth) {
+        bool object = in_object(nesting);
+
+        p = json_skip_blanks(p, end);
+        if (p == end)
+            return NULL;
+        if (*p == ',')
+            return object ? check_key(p + 1, end) : p + 1;
+        if (*p != (object ? '}' : ']'))
+            return NULL;
+        p++;
+        nesting->depth--;
+    }
+    return p;
+}
+
+static const char *check_value(const char *p, const char *end)
+{
+    struct nesting nesting = {0};
+
+    do {
+        p = json_skip_blanks(p, end);
+        if (p == end)
+            return NULL;
+        if (*p == '{' || *p == '[') {
+            bool object = *p == '{';
+
+            if (!enter(&nesting, object))
+                return NULL;
+            p = json_skip_blanks(p + 1, end);
+            if (p == end)
+                return NULL;
+            if (*p != (object ? '}' : ']')) {
+                p = object ? check_key(p, end) : p;
+                continue;
+            }
+        } else {
+            p = check_scalar(p, end);
+        }
+        p = p ? check_after(p, end, &nesting) : NULL;
+    } while (p && nesting.depth);
+    return p;
+}
+
+bool json_check(struct str text, struct str *value)
+{
+    const char *end = text.p + text.n;
+    const char *start, *p;
+
+    if (str_starts(text, STR("\xEF\xBB\xBF")))
+        text = str_skip(text, 3);
+    start = json_skip_blanks(text.p, end);
+    p = check_value(start, end);
+    if (!p || json_skip_blanks(p, end) != end)
+        return false;
+    *value = (struct str){start, (size_t)(p - start)};
+    return true;
+}
+
+enum json_type json_type(struct str value)
+{
+    switch (*value.p) {
+    case '{':
+        return JSON_OBJECT;
+    case '[':
+        return JSON_ARRAY;
+    case '"':
+        return JSON_STRING;
+    case 't':
+        return JSON_TRUE;
+    case 'f':
+        return JSON_FALSE;
+    case 'n':
+        return JSON_NULL;
+    default:
+        return JSON_NUMBER;
+    }
+}
