@@ -1,0 +1,202 @@
+#include "net/tcp.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define LOWAT_MAX (1u << 20)
+#define PARTS_MAX 8
+
+static struct failure connect_failure(int error)
+{
+    struct failure failure = {.outcome = OUTCOME_CONNECT_UNREACHABLE, .error = error};
+    switch (error) {
+    case ECONNREFUSED:
+        failure.outcome = OUTCOME_CONNECT_REFUSED;
+        break;
+    case EMFILE:
+    case ENFILE:
+        failure.outcome = OUTCOME_CONNECT_FD_LIMIT;
+        failure.text = "no file descriptors are left: raise the limit (ulimit -n) or use fewer "
+                       "users";
+        break;
+    case EADDRNOTAVAIL:
+        failure.outcome = OUTCOME_CONNECT_NO_PORT;
+        failure.text = "no local ports are left: use keep-alive, widen "
+                       "net.ipv4.ip_local_port_range, or spread the load over more addresses";
+        break;
+    case ETIMEDOUT:
+        failure.outcome = OUTCOME_CONNECT_TIMEOUT;
+        break;
+    default:
+        break;
+    }
+    return failure;
+}
+
+static enum io fail(struct tcp *tcp, struct failure failure)
+{
+    tcp->stream.failure = failure;
+    return IO_FAILED;
+}
+
+static enum io fail_io(struct tcp *tcp)
+{
+    return fail(tcp, (struct failure){.outcome = OUTCOME_RESET, .error = errno});
+}
+
+static void tcp_ready(struct watcher *watcher, unsigned events)
+{
+    struct tcp *tcp = (struct tcp *)(void *)((char *)watcher - offsetof(struct tcp, watcher));
+    tcp->stream.ready(&tcp->stream, events);
+}
+
+static void set_lowat(struct tcp *tcp, uint32_t bytes)
+{
+    int value = (int)bytes;
+    if (tcp->lowat != bytes &&
+        setsockopt(tcp->watcher.fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value) == 0) {
+        tcp->lowat = bytes;
+    }
+}
+
+static enum io tcp_read(struct stream *stream, char *bytes, size_t max, size_t *got)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    ssize_t n;
+    do {
+        n = recv(tcp->watcher.fd, bytes, max, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        *got = (size_t)n;
+        return IO_OK;
+    }
+    if (n == 0) {
+        return IO_END;
+    }
+    return errno == EAGAIN ? IO_AGAIN : fail_io(tcp);
+}
+
+/* What is left after a discard of got bytes decides how many must be there before the next wake-up:
+ * never more than are still to come, so that the last byte wakes. */
+static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch,
+                           size_t scratch_size, uint64_t *got)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    if (max < TCP_DISCARD_MIN) {
+        size_t n = 0;
+        set_lowat(tcp, 1);
+        enum io io = tcp_read(stream, scratch, max < scratch_size ? (size_t)max : scratch_size, &n);
+        *got = n;
+        return io;
+    }
+    size_t want = max < (1u << 30) ? (size_t)max : 1u << 30;
+    ssize_t n;
+    do {
+        n = recv(tcp->watcher.fd, scratch, want, MSG_TRUNC);
+    } while (n < 0 && errno == EINTR);
+    if (n == 0) {
+        return IO_END;
+    }
+    if (n < 0 && errno != EAGAIN) {
+        return fail_io(tcp);
+    }
+    uint64_t left = max - (n > 0 ? (uint64_t)n : 0);
+    uint32_t lowat = (uint32_t)(left < tcp->lowat_max ? left : tcp->lowat_max);
+    set_lowat(tcp, left >= TCP_DISCARD_MIN && max != UINT64_MAX ? lowat : 1);
+    *got = n > 0 ? (uint64_t)n : 0;
+    return n > 0 ? IO_OK : IO_AGAIN;
+}
+
+static enum io tcp_write(struct stream *stream, const struct str *parts, unsigned n, size_t *put)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    ssize_t sent;
+    if (n == 1) {
+        do {
+            sent = send(tcp->watcher.fd, parts[0].p, parts[0].n, MSG_NOSIGNAL);
+        } while (sent < 0 && errno == EINTR);
+    } else {
+        struct iovec iov[PARTS_MAX];
+        unsigned used = n < PARTS_MAX ? n : PARTS_MAX;
+        for (unsigned i = 0; i < used; i++) {
+            iov[i] = (struct iovec){(void *)(uintptr_t)parts[i].p, parts[i].n};
+        }
+        struct msghdr message = {.msg_iov = iov, .msg_iovlen = used};
+        do {
+            sent = sendmsg(tcp->watcher.fd, &message, MSG_NOSIGNAL);
+        } while (sent < 0 && errno == EINTR);
+    }
+    if (sent >= 0) {
+        *put = (size_t)sent;
+        return IO_OK;
+    }
+    return errno == EAGAIN ? IO_AGAIN : fail_io(tcp);
+}
+
+static void tcp_want_write(struct stream *stream, bool want)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    loop_interest(tcp->loop, &tcp->watcher, want ? LOOP_READ | LOOP_WRITE : LOOP_READ);
+}
+
+static void tcp_close(struct stream *stream)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    loop_unwatch(tcp->loop, &tcp->watcher);
+    if (tcp->watcher.fd >= 0) {
+        close(tcp->watcher.fd);
+        tcp->watcher.fd = -1;
+    }
+}
+
+static const struct stream_ops tcp_ops = {tcp_read, tcp_discard, tcp_write, tcp_want_write,
+                                          tcp_close};
+
+enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *address,
+                    socklen_t length, void (*ready)(struct stream *stream, unsigned events))
+{
+    *tcp = (struct tcp){.stream = {.ops = &tcp_ops, .ready = ready},
+                        .loop = loop,
+                        .watcher = {.fd = -1, .ready = tcp_ready},
+                        .lowat = 1,
+                        .lowat_max = LOWAT_MAX};
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return fail(tcp, connect_failure(errno));
+    }
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    int failed = connect(fd, address, length);
+    if (failed && errno != EINPROGRESS) {
+        struct failure failure = connect_failure(errno);
+        close(fd);
+        return fail(tcp, failure);
+    }
+    tcp->connecting = true;
+    tcp->watcher.fd = fd;
+    if (!loop_watch(loop, &tcp->watcher, fd, LOOP_WRITE)) {
+        struct failure failure = connect_failure(errno);
+        close(fd);
+        tcp->watcher.fd = -1;
+        return fail(tcp, failure);
+    }
+    return IO_AGAIN;
+}
+
+enum io tcp_connected(struct tcp *tcp)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(tcp->watcher.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
+        error = errno;
+    }
+    if (error) {
+        return fail(tcp, connect_failure(error));
+    }
+    tcp->connecting = false;
+    loop_interest(tcp->loop, &tcp->watcher, LOOP_READ);
+    return IO_OK;
+}

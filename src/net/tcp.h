@@ -1,0 +1,34 @@
+/* TCP over a loop: the stream at the bottom of every stack. */
+#ifndef NET_TCP_H
+#define NET_TCP_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "net/loop.h"
+#include "net/stream.h"
+
+/* From this many bytes on, discard leaves the work to the kernel. */
+#define TCP_DISCARD_MIN (64u * 1024)
+
+struct tcp {
+    struct stream stream; /* first */
+    struct loop *loop;
+    struct watcher watcher;
+    bool connecting;
+    uint32_t lowat; /* SO_RCVLOWAT as it is set now */
+    uint32_t lowat_max;
+};
+
+/*
+ * Begins to connect. IO_AGAIN: stream.ready will be called, then ask tcp_connected. IO_FAILED:
+ * stream.failure (connect/refused, …/unreachable, …/no-port, …/fd-limit) says why, nothing is open.
+ * ready is the owner's callback.
+ */
+enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *address,
+                    socklen_t length, void (*ready)(struct stream *stream, unsigned events));
+
+/* After ready while connecting: IO_OK (reading is watched for now), IO_AGAIN or IO_FAILED. */
+enum io tcp_connected(struct tcp *tcp);
+
+#endif
