@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 /*
- * Reads a regular file whole. *out is on the heap with a NUL behind its end: free((char *)out->p).
+ * Reads a regular file whole. *out is on the heap with a NUL behind its end: xstr_free(*out).
  * False with *why (static or thread-local text: "No such file or directory", "is a directory",
  * "is not a regular file", "is larger than 16 MiB") if it cannot be. A FIFO, device or directory
  * is refused without blocking.

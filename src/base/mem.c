@@ -78,6 +78,11 @@ struct str xstr_copy(struct str s)
     return (struct str){xstrndup(s.p, s.n), s.n};
 }
 
+void xstr_free(struct str s)
+{
+    free((void *)(uintptr_t)s.p); /* by way of a number: the compiler warns of a lost const */
+}
+
 void blocks_init(struct blocks *blocks)
 {
     memset(blocks, 0, sizeof(*blocks));

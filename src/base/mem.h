@@ -20,8 +20,10 @@ void *xrealloc(void *old, size_t size);
 char *xstrdup(const char *s);
 /* The n bytes of s and a terminating NUL. */
 char *xstrndup(const char *s, size_t n);
-/* A heap copy of s, NUL-terminated behind its end; free((char *)result.p). */
+/* A heap copy of s, NUL-terminated behind its end; for xstr_free. */
 struct str xstr_copy(struct str s);
+/* Frees a slice that is a heap block of its own (xstr_copy, file_read); {NULL, 0} is allowed. */
+void xstr_free(struct str s);
 
 /* Says that memory is out and aborts. For callers of libraries that report it themselves. */
 _Noreturn void mem_out(void);
