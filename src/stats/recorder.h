@@ -62,6 +62,7 @@ struct recorder {
     /* the run's own */
     uint64_t iterations_started, iterations_completed, iterations_abandoned, iterations_aborted;
     struct hist iterations;
+    struct hist schedule_lag; /* latency less service time, all requests, open loop only */
     uint64_t checks_passed, checks_failed;
     uint64_t connections_opened, connections_reused, connections_failed;
 };

@@ -24,7 +24,8 @@ struct snapshot {
     uint64_t duration_ns;     /* of the whole run */
     const char *interrupted;  /* NULL, "SIGINT" or "SIGTERM" */
     int tls_verified;         /* 1 yes, 0 no, -1 no TLS in this run */
-    bool open_loop;
+    bool open_loop;           /* false: service times and the lag are not recorded */
+    struct hist schedule_lag; /* from the intended start to the actual one */
     /* the generator about itself */
     const char *version;      /* static */
     double cpu_s;
