@@ -57,8 +57,9 @@ bool json_number(struct buf *out, double value)
 
     if (!isfinite(value))
         return buf_add_str(out, STR("null"));
-    /* 17 digits always do. */
-    for (int digits = 1; digits <= 17; digits++) {
+    /* Fifteen digits are always kept (but by subnormal numbers), and %g drops what is zero of them;
+     * seventeen always suffice. */
+    for (int digits = fpclassify(value) == FP_SUBNORMAL ? 1 : 15; digits <= 17; digits++) {
         n = snprintf(text, sizeof(text), "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;
