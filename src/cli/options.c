@@ -1,0 +1,381 @@
+#include "cli/options.h"
+
+#define EVERY (1u << COMMAND_NONE | 1u << COMMAND_RUN)
+#define RUN (1u << COMMAND_RUN)
+#define VALIDATE (1u << COMMAND_VALIDATE)
+#define ALL (EVERY | VALIDATE | 1u << COMMAND_HELP)
+
+#define WHOLE_MAX 9007199254740992.0 /* 2^53: exact in a double */
+
+#define PLAN "The plan"
+#define LOAD "The load"
+#define REQUESTS "Requests"
+#define OUTPUT "Output"
+#define OTHER "Other"
+
+static const char *const stats_formats[] = {"text", "json", NULL};
+static const char *const colors[] = {"auto", "always", "never", NULL};
+
+const struct command commands[COMMAND_COUNT] = {
+    [COMMAND_NONE] =
+        {
+            .usage = "run [OPTIONS] URL\n"
+                     "run [OPTIONS] --benchmark FILE [URL]\n"
+                     "[OPTIONS] --benchmark FILE\n"
+                     "validate [OPTIONS] FILE...\n"
+                     "help [COMMAND]",
+            .summary = "Load tests HTTP servers: one URL, or a plan of requests in YAML.",
+            .detail = "'driller --benchmark FILE' is the older form of 'driller run --benchmark "
+                      "FILE'. The options below belong to both and may stand before the command "
+                      "too; 'driller help run' lists those of run.",
+        },
+    [COMMAND_RUN] =
+        {
+            .name = "run",
+            .usage = "run [OPTIONS] URL\n"
+                     "run [OPTIONS] --benchmark FILE [URL]",
+            .summary = "Run a plan, or one ad-hoc request",
+            .detail = "A URL alone is requested with GET; - reads it from standard input. With a "
+                      "plan, the plan supplies the steps, and the URL's scheme and authority take "
+                      "the place of the plan's base.",
+            .max_operands = 1,
+        },
+    [COMMAND_VALIDATE] =
+        {
+            .name = "validate",
+            .usage = "validate [OPTIONS] FILE...",
+            .summary = "Read plans and print every fault found; run nothing",
+            .detail =
+                "Each FILE is read with all the files it names, and every fault is printed "
+                "with its line and column. A key that nothing knows, which run only warns of, "
+                "is an error here. - reads a plan from standard input. The exit status is 1 "
+                "if any plan has an error.",
+            .min_operands = 1,
+            .max_operands = SIZE_MAX,
+            .operand = "FILE",
+        },
+    [COMMAND_HELP] =
+        {
+            .name = "help",
+            .usage = "help [COMMAND]",
+            .summary = "Print what --help of a command prints",
+        },
+};
+
+const struct option options[OPT_COUNT] = {
+    [OPT_BENCHMARK] =
+        {
+            .name = "--benchmark",
+            .letter = 'b',
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = PLAN,
+            .metavar = "FILE",
+            .summary = "the plan; - reads it from standard input",
+        },
+    [OPT_BASE_URL] =
+        {
+            .name = "--base-url",
+            .letter = 'u',
+            .type = TYPE_TEXT,
+            .commands = RUN | VALIDATE,
+            .group = PLAN,
+            .metavar = "URL",
+            .summary = "use URL in place of the plan's base",
+            .detail = "It also beats the base that an ad-hoc URL brings.",
+        },
+    [OPT_TAGS] =
+        {
+            .name = "--tags",
+            .type = TYPE_LIST,
+            .commands = EVERY,
+            .group = PLAN,
+            .metavar = "A,B,...",
+            .wants = "a list of tags",
+            .summary = "run only the steps that have one of these tags",
+            .detail =
+                "Steps tagged 'always' run too; those tagged 'never' only if 'never' is named.",
+        },
+    [OPT_SKIP_TAGS] =
+        {
+            .name = "--skip-tags",
+            .type = TYPE_LIST,
+            .commands = EVERY,
+            .group = PLAN,
+            .metavar = "A,B,...",
+            .wants = "a list of tags",
+            .summary = "leave out the steps that have one of these tags",
+            .detail = "Leaving out wins over --tags.",
+        },
+    [OPT_LIST_TAGS] =
+        {
+            .name = "--list-tags",
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = PLAN,
+            .summary = "print the plan's tags and exit",
+        },
+    [OPT_LIST_TASKS] =
+        {
+            .name = "--list-tasks",
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = PLAN,
+            .summary = "print the steps that would run and exit",
+        },
+    [OPT_RELAXED] =
+        {
+            .name = "--relaxed-interpolations",
+            .type = TYPE_FLAG,
+            .commands = EVERY | VALIDATE,
+            .group = PLAN,
+            .summary = "an unknown variable is an empty text",
+            .detail = "With a warning, instead of an error or the end of its iteration.",
+        },
+    [OPT_SEED] =
+        {
+            .name = "--seed",
+            .type = TYPE_WHOLE,
+            .commands = EVERY,
+            .group = PLAN,
+            .metavar = "N",
+            .wants = "a whole number",
+            .max = WHOLE_MAX,
+            .summary = "repeat shuffles and all that is random",
+        },
+    [OPT_CONCURRENCY] =
+        {
+            .name = "--concurrency",
+            .letter = 'p',
+            .type = TYPE_WHOLE,
+            .commands = RUN,
+            .group = LOAD,
+            .metavar = "N",
+            .wants = "a whole number from 1 to 10000000",
+            .min = 1,
+            .max = 1e7,
+            .summary = "virtual users: iterations in flight at once",
+            .detail =
+                "Default: the plan's concurrency, or the iterations of the plan's file, or 1.",
+        },
+    [OPT_ITERATIONS] =
+        {
+            .name = "--iterations",
+            .letter = 'i',
+            .type = TYPE_WHOLE,
+            .commands = RUN,
+            .group = LOAD,
+            .metavar = "N",
+            .wants = "a whole number, at least 1",
+            .min = 1,
+            .max = WHOLE_MAX,
+            .summary = "iterations in all (default: 1)",
+            .detail = "Excludes --duration.",
+        },
+    [OPT_DURATION] =
+        {
+            .name = "--duration",
+            .letter = 'd',
+            .type = TYPE_TEXT,
+            .commands = RUN,
+            .group = LOAD,
+            .metavar = "TIME",
+            .summary = "run for this long, e.g. 30s, 500ms, 1m30s",
+            .detail = "Instead of a number of iterations. Units: ms, s, m, h; a number alone is "
+                      "seconds.",
+        },
+    [OPT_RAMPUP] =
+        {
+            .name = "--rampup",
+            .letter = 'e',
+            .type = TYPE_NUMBER,
+            .commands = RUN,
+            .group = LOAD,
+            .metavar = "SECONDS",
+            .wants = "a number of seconds",
+            .max = 1e9,
+            .summary = "time over which the users start (default: 0)",
+        },
+    [OPT_WORKER_THREADS] =
+        {
+            .name = "--worker-threads",
+            .letter = 'w',
+            .type = TYPE_WHOLE,
+            .commands = RUN,
+            .group = LOAD,
+            .metavar = "N",
+            .wants = "a whole number from 1 to 1024",
+            .min = 1,
+            .max = 1024,
+            .summary = "event-loop threads (default: 1)",
+            .detail =
+                "The users are dealt out among them; there are never more threads than users.",
+        },
+    [OPT_TIMEOUT] =
+        {
+            .name = "--timeout",
+            .letter = 'o',
+            .type = TYPE_NUMBER,
+            .commands = EVERY,
+            .group = REQUESTS,
+            .metavar = "SECONDS",
+            .wants = "a number of seconds, at least 0.001",
+            .min = 0.001,
+            .max = 1e9,
+            .summary = "time for one request (default: 10)",
+            .detail = "Connecting, redirects and reading the whole body included.",
+        },
+    [OPT_MAX_REDIRECTS] =
+        {
+            .name = "--max-redirects",
+            .type = TYPE_WHOLE,
+            .commands = EVERY,
+            .group = REQUESTS,
+            .metavar = "N",
+            .wants = "a whole number from 0 to 1000",
+            .max = 1000,
+            .summary = "redirects to follow (default: 10)",
+            .detail = "0 takes the redirect itself for the response.",
+        },
+    [OPT_MAX_BODY] =
+        {
+            .name = "--max-body",
+            .type = TYPE_SIZE,
+            .commands = EVERY,
+            .group = REQUESTS,
+            .metavar = "SIZE",
+            .wants = "a size: 1000000, 10k, 64MiB, 1G",
+            .summary = "largest body a step may keep (default: 64MiB)",
+            .detail =
+                "A larger one fails the request. Bodies that no step assigns are not kept and "
+                "not limited.",
+        },
+    [OPT_NO_CHECK_CERTIFICATE] =
+        {
+            .name = "--no-check-certificate",
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = REQUESTS,
+            .summary = "for https: accept any certificate",
+        },
+    [OPT_STATS] =
+        {
+            .name = "--stats",
+            .letter = 's',
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .summary = "print statistics at the end",
+        },
+    [OPT_STATS_FORMAT] =
+        {
+            .name = "--stats-format",
+            .type = TYPE_CHOICE,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .metavar = "FORMAT",
+            .choices = stats_formats,
+            .summary = "statistics as text (default) or json",
+            .detail =
+                "json implies --stats, keeps standard output for one JSON document, sends the "
+                "banner to standard error and prints no per-request lines.",
+        },
+    [OPT_REPORT] =
+        {
+            .name = "--report",
+            .letter = 'r',
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .metavar = "FILE",
+            .summary = "record every request, for --compare",
+        },
+    [OPT_COMPARE] =
+        {
+            .name = "--compare",
+            .letter = 'c',
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .metavar = "FILE",
+            .summary = "compare with a recorded report",
+            .detail = "Needs --threshold. A step that has become slower makes the exit status 1.",
+        },
+    [OPT_THRESHOLD] =
+        {
+            .name = "--threshold",
+            .letter = 't',
+            .type = TYPE_NUMBER,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .metavar = "MS",
+            .wants = "a number of milliseconds",
+            .max = 1e12,
+            .summary = "how much slower a step's mean may be",
+        },
+    [OPT_QUIET] =
+        {
+            .name = "--quiet",
+            .letter = 'q',
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .summary = "print no line for each request",
+        },
+    [OPT_VERBOSE] =
+        {
+            .name = "--verbose",
+            .letter = 'v',
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .summary = "print every request and response",
+            .detail =
+                "Values of authorization, proxy-authorization, cookie and set-cookie are shown "
+                "only if it is given twice.",
+        },
+    [OPT_NANOSEC] =
+        {
+            .name = "--nanosec",
+            .letter = 'n',
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .summary = "print times in nanoseconds",
+        },
+    [OPT_COLOR] =
+        {
+            .name = "--color",
+            .type = TYPE_CHOICE,
+            .commands = EVERY,
+            .group = OUTPUT,
+            .metavar = "WHEN",
+            .choices = colors,
+            .summary = "colour: auto (default), always or never",
+            .detail = "auto: on a terminal, unless NO_COLOR says otherwise.",
+        },
+    [OPT_HELP] =
+        {
+            .name = "--help",
+            .letter = 'h',
+            .type = TYPE_FLAG,
+            .commands = ALL,
+            .group = OTHER,
+            .summary = "print help (-h: short)",
+        },
+    [OPT_VERSION] =
+        {
+            .name = "--version",
+            .letter = 'V',
+            .type = TYPE_FLAG,
+            .commands = ALL,
+            .group = OTHER,
+            .summary = "print the version",
+        },
+};
+
+const struct exclusion exclusions[] = {
+    {OPT_ITERATIONS, OPT_DURATION}, {OPT_REPORT, OPT_COMPARE}, {OPT_REPORT, OPT_THRESHOLD},
+    {OPT_STATS, OPT_COMPARE},       {OPT_LIST_TAGS, OPT_TAGS}, {OPT_LIST_TAGS, OPT_SKIP_TAGS},
+};
+const size_t n_exclusions = sizeof(exclusions) / sizeof(exclusions[0]);
