@@ -23,9 +23,10 @@ struct yaml_node *items_node(const struct yaml_node *step, const char **key);
 
 /*
  * Builds the source that `step` (a mapping of the plan in `file`) asks for: with_items,
- * with_items_range, with_items_from_csv, with_items_from_file, shuffle, pick. *out is NULL if it asks for none. Every fault is
- * added (with its place in the plan or in the data file); false if any was an error. Two sources in one step are an error; so
- * are shuffle or pick without a source. rng: for shuffles.
+ * with_items_range, with_items_from_csv, with_items_from_file, shuffle, pick. *out is NULL if it
+ * asks for none. Every fault is added (with its place in the plan or in the data file); false if
+ * any was an error. Two sources in one step are an error; so are shuffle or pick without a source.
+ * rng: for shuffles.
  */
 bool items_build(const struct yaml_node *step, struct str file, struct rng *rng,
                  struct faults *faults, struct items **out);

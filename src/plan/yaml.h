@@ -19,6 +19,7 @@
 #define YAML_MAX_DEPTH 64
 #define YAML_MAX_NODES 100000
 #define YAML_MAX_DATA_NODES 10000000
+#define YAML_MAX_TEXT (64u << 20) /* of all scalars, each alias counted as what it stands for */
 
 enum yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING };
 
