@@ -1,6 +1,7 @@
 /*
  * The lines that are printed while a run goes on: one a request, one each for the other steps,
- * and the pairs of --verbose. Formatters only: they append to a buffer, in any thread.
+ * and the pairs of --verbose. Formatters only: they append to a buffer, in any thread. Foreign text
+ * is made printable and shown up to a limit: 64 KiB of a URL, a command or a body, 4 KiB of all else.
  */
 #ifndef OUT_LINES_H
 #define OUT_LINES_H
@@ -12,12 +13,7 @@
 #include "base/buf.h"
 #include "base/outcome.h"
 #include "base/str.h"
-
-struct style {
-    bool color;
-    bool nanosec;       /* times in ns instead of whole ms */
-    bool show_secrets;  /* -v given twice */
-};
+#include "out/style.h"
 
 /* What became of a request, as far as a line shows it. */
 struct line_result {
