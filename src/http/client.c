@@ -1,0 +1,284 @@
+#include "http/client.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/url.h"
+#include "http/conn.h"
+#include "http/h1_parse.h"
+#include "http/redirect.h"
+
+static void finish(struct exchange *exchange, const struct failure *failure, uint64_t now_ns)
+{
+    timer_stop(&exchange->deadline);
+    exchange->final_origin->users--;
+    exchange->failure = failure ? *failure : (struct failure){.outcome = OUTCOME_RESPONSE};
+    exchange->done_ns = now_ns;
+    exchange->done(exchange);
+}
+
+static void fail(struct exchange *exchange, enum outcome outcome, enum outcome_where where,
+                 const char *text, uint64_t now_ns)
+{
+    struct failure failure = {.outcome = outcome, .where = where, .text = text};
+    finish(exchange, &failure, now_ns);
+}
+
+void exchange_phase(struct exchange *exchange, enum exchange_phase phase, uint64_t ns)
+{
+    uint64_t before = exchange->phases[phase];
+    exchange->phases[phase] = before == EXCHANGE_NONE ? ns : before + ns;
+}
+
+/* --- sending --- */
+
+/* The head with the cookies that belong there, or nothing in `wire` if there are none. */
+static void add_cookies(struct exchange *exchange)
+{
+    struct buf *wire = &exchange->wire;
+    struct str target = exchange->final_target;
+    struct cookie_place to = {.host = exchange->final_origin->host,
+                              .path = {target.p, str_find(target, '?')},
+                              .https = exchange->final_origin->https};
+    buf_add(wire, exchange->head.p, exchange->head.n - 2); /* without the empty line */
+    buf_add_str(wire, STR("Cookie: "));
+    if (jar_header(exchange->jar, &to, clock_wall_s(), wire)) {
+        buf_add_str(wire, STR("\r\n\r\n"));
+    } else {
+        buf_reset(wire);
+    }
+}
+
+static void dispatch(struct exchange *exchange, bool fresh, uint64_t now_ns)
+{
+    buf_reset(&exchange->wire);
+    if (exchange->jar && !jar_empty(exchange->jar) && !exchange->own_cookies) {
+        add_cookies(exchange);
+    }
+    exchange->following = false;
+    exchange->hop_sent = exchange->bytes_sent;
+    struct conn *conn = fresh ? NULL : pool_take(exchange->final_origin);
+    if (conn) {
+        exchange->client->reused++;
+        conn_submit(conn, exchange, now_ns);
+    } else {
+        conn_open(exchange->client, exchange);
+    }
+}
+
+/* The time is up: where it was decides what it is called. */
+static void timed_out(struct timer *timer, uint64_t now_ns)
+{
+    struct exchange *exchange =
+        (struct exchange *)(void *)((char *)timer - offsetof(struct exchange, deadline));
+    struct conn *conn = exchange->conn;
+    struct failure failure = {.outcome = OUTCOME_TIMEOUT_TOTAL, .where = WHERE_BODY};
+    if (conn->state == CONN_RESOLVING) {
+        failure.outcome = OUTCOME_DNS;
+        failure.text = "the name look-up did not end within --timeout";
+    } else if (conn->state == CONN_CONNECTING) {
+        failure.outcome = OUTCOME_CONNECT_TIMEOUT;
+        failure.text = "the connection was not made within --timeout";
+    } else if (exchange->first_ns == 0) {
+        failure.outcome = OUTCOME_TIMEOUT_FIRST_BYTE;
+        failure.text = "no byte of a response came within --timeout";
+    } else {
+        failure.text = "the response was not whole within --timeout";
+    }
+    if (conn->state == CONN_RESOLVING || conn->state == CONN_CONNECTING) {
+        conn->origin->failures++;
+        exchange->client->failed++;
+    }
+    exchange->conn = NULL;
+    conn_close(conn);
+    finish(exchange, &failure, now_ns);
+}
+
+void client_send(struct client *client, struct exchange *exchange, uint64_t now_ns)
+{
+    exchange->client = client;
+    exchange->start_ns = now_ns;
+    exchange->bytes_sent = exchange->bytes_received = 0;
+    exchange->hops = 0;
+    exchange->retried = false;
+    exchange->status = 0;
+    if (exchange->noted) {
+        exchange->notes = (struct exchange_notes){0};
+        exchange->noted = false;
+    }
+    for (unsigned i = 0; i < EXCHANGE_PHASES; i++) {
+        exchange->phases[i] = EXCHANGE_NONE;
+    }
+    exchange->final_origin = exchange->origin;
+    exchange->final_target = exchange->target;
+    exchange->origin->users++;
+    exchange->deadline.fire = timed_out;
+    timer_start(client->timeouts, &exchange->deadline, now_ns);
+    dispatch(exchange, false, now_ns);
+}
+
+void client_abort(struct exchange *exchange)
+{
+    if (exchange->conn) {
+        conn_close(exchange->conn);
+        exchange->conn = NULL;
+    }
+    timer_stop(&exchange->deadline);
+    exchange->final_origin->users--;
+}
+
+void client_failed(struct exchange *exchange, const struct failure *failure, bool retry,
+                   uint64_t now_ns)
+{
+    if (retry && !exchange->retried) {
+        exchange->retried = true;
+        EXCHANGE_NOTE(exchange, reconnects);
+        dispatch(exchange, true, now_ns);
+        return;
+    }
+    finish(exchange, failure, now_ns);
+}
+
+/* --- responses --- */
+
+static struct str unfolded(struct client *client, struct str value)
+{
+    if (!h1_is_folded(value)) {
+        return value;
+    }
+    buf_reset(&client->scratch);
+    buf_reserve(&client->scratch, value.n);
+    return (struct str){client->scratch.p, h1_unfold(value, client->scratch.p)};
+}
+
+static void take_cookies(struct exchange *exchange, struct str fields)
+{
+    struct str target = exchange->final_target, name, value;
+    struct cookie_place from = {.host = exchange->final_origin->host,
+                                .path = {target.p, str_find(target, '?')},
+                                .https = exchange->final_origin->https};
+    int64_t now_s = clock_wall_s();
+    exchange->jar->from_this_response = 0;
+    while (h1_field_next(&fields, &name, &value)) {
+        if (str_eq_nocase(name, STR("set-cookie"))) {
+            jar_set(exchange->jar, unfolded(exchange->client, value), &from, now_s);
+        }
+    }
+}
+
+static void take_location(struct exchange *exchange, struct str fields)
+{
+    struct str name, value;
+    unsigned n = 0;
+    buf_reset(&exchange->location);
+    while (h1_field_next(&fields, &name, &value)) {
+        if (str_eq_nocase(name, STR("location")) && n++ == 0) {
+            buf_add_str(&exchange->location, unfolded(exchange->client, value));
+        }
+    }
+    exchange->bad_location = n != 1;
+}
+
+void client_head(struct exchange *exchange, unsigned status, struct str fields, bool has_location,
+                 bool has_set_cookie)
+{
+    exchange->status = (uint16_t)status;
+    if (has_set_cookie && exchange->jar) {
+        take_cookies(exchange, fields);
+    }
+    exchange->following =
+        has_location && redirect_status(status) && exchange->client->max_redirects > 0;
+    if (exchange->following) {
+        take_location(exchange, fields);
+    } else if (exchange->keep) {
+        exchange->keep->status = status;
+        buf_reset(&exchange->keep->fields);
+        buf_add_str(&exchange->keep->fields, fields);
+        buf_reset(&exchange->keep->body);
+    }
+}
+
+bool client_wants_body(const struct exchange *exchange)
+{
+    return exchange->keep && !exchange->following;
+}
+
+bool client_body(struct exchange *exchange, struct str piece)
+{
+    if (!client_wants_body(exchange)) {
+        return true;
+    }
+    struct buf *body = &exchange->keep->body;
+    return piece.n <= exchange->client->max_body - body->n && buf_add_str(body, piece);
+}
+
+/* Sends the exchange on to its Location. */
+static void follow(struct exchange *exchange, uint64_t now_ns)
+{
+    struct client *client = exchange->client;
+    struct origin *from = exchange->final_origin;
+    struct buf *head = &exchange->hop[exchange->hops % 2];
+    struct url base, to;
+    if (exchange->bad_location) {
+        fail(exchange, OUTCOME_PROTOCOL_H1, WHERE_HEAD, "more than one Location field", now_ns);
+        return;
+    }
+    if (exchange->hops >= client->max_redirects) {
+        fail(exchange, OUTCOME_REDIRECT, WHERE_LIMIT, "more redirects than --max-redirects",
+             now_ns);
+        return;
+    }
+    buf_reset(&client->scratch);
+    buf_add_str(&client->scratch, from->prefix);
+    buf_add_str(&client->scratch, exchange->final_target);
+    if (exchange->location.n == 0 || exchange->location.full ||
+        url_parse(buf_str(&client->scratch), NULL, &client->base_url, &base) != URL_OK ||
+        url_parse(buf_str(&exchange->location), &base, &client->next_url, &to) != URL_OK) {
+        fail(exchange, OUTCOME_REDIRECT, WHERE_HEAD, "the Location cannot be followed", now_ns);
+        return;
+    }
+    if (to.https) {
+        fail(exchange, OUTCOME_REDIRECT, WHERE_HEAD, "the Location is https, which this version "
+             "does not speak", now_ns);
+        return;
+    }
+    struct origin *origin = client_origin(client, to.https, to.host, to.port, false);
+    bool drop = redirect_drops_body(exchange->status, exchange->method);
+    struct str method = drop ? STR("GET") : exchange->method;
+    buf_reset(head);
+    redirect_head(exchange->head, &to, method, origin->authority, origin == from, drop, head,
+                  &exchange->final_target);
+    if (head->full) {
+        fail(exchange, OUTCOME_TOO_LARGE, WHERE_HEAD, "the redirected request is too large",
+             now_ns);
+        return;
+    }
+    exchange->head = buf_str(head);
+    if (drop) {
+        exchange->method = method;
+        exchange->body = (struct str){0};
+        exchange->idempotent = true;
+    }
+    exchange->own_cookies = exchange->own_cookies && origin == from;
+    from->users--;
+    origin->users++;
+    exchange->final_origin = origin;
+    exchange->hops++;
+    exchange->retried = false;
+    EXCHANGE_NOTE(exchange, redirects);
+    dispatch(exchange, false, now_ns);
+}
+
+void client_response(struct exchange *exchange, uint64_t now_ns)
+{
+    exchange_phase(exchange, EXCHANGE_BODY, now_ns - exchange->first_ns);
+    if (exchange->following) {
+        follow(exchange, now_ns);
+        return;
+    }
+    if (exchange->keep) {
+        buf_reset(&exchange->keep->url);
+        buf_add_str(&exchange->keep->url, exchange->final_origin->prefix);
+        buf_add_str(&exchange->keep->url, exchange->final_target);
+    }
+    finish(exchange, NULL, now_ns);
+}

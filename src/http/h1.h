@@ -1,0 +1,30 @@
+/* HTTP/1.1 over a connection: one exchange at a time (RFC 9112). */
+#ifndef HTTP_H1_H
+#define HTTP_H1_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "http/h1_parse.h"
+#include "http/session.h"
+
+#define H1_INTERIM_MAX 16 /* 1xx responses before the final one */
+
+enum h1_state { H1_IDLE, H1_HEAD, H1_BODY };
+
+struct h1 {
+    struct session session; /* first */
+    struct exchange *exchange;
+    enum h1_state state;
+    bool keep_alive;
+    bool write_failed; /* the other side takes no more; its answer may still be there */
+    uint8_t interim;
+    struct str head, body; /* what is still to be written */
+    size_t seen;           /* bytes of `partial` that the parser has looked at */
+    struct buf partial;    /* an incomplete head; no memory otherwise */
+    struct h1_body decoder;
+};
+
+void h1_init(struct h1 *h1, struct conn *conn);
+
+#endif
