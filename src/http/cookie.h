@@ -1,9 +1,11 @@
 /*
- * One user's cookie jar (RFC 6265 with the public suffix list, `__Host-` and `__Secure-` prefixes of RFC
- * 6265bis). An empty jar owns no memory. Not shared between threads.
+ * One user's cookie jar: RFC 6265 with the public suffix list and, of RFC 6265bis, the prefixes
+ * `__Host-` and `__Secure-`, and that an http response neither sets nor shadows a Secure cookie. An
+ * empty jar owns no memory. Not shared between threads.
  *
- * Limits: 50 cookies taken of one response, 150 in a jar (the oldest goes), 4,096 bytes of name and
- * value, 8,190 bytes sent in a request (those that fit, in order).
+ * Limits: 50 cookies taken of one response, 150 in a jar (the one that was set longest ago goes),
+ * 4,096 bytes of name and value, 1,024 bytes of a path or any other attribute (longer ones are
+ * passed over), 8,190 bytes sent in a request (those that fit, in order).
  */
 #ifndef HTTP_COOKIE_H
 #define HTTP_COOKIE_H
@@ -18,13 +20,15 @@
 #define COOKIES_PER_RESPONSE 50
 #define COOKIES_PER_JAR 150
 #define COOKIE_BYTES_MAX 4096
+#define COOKIE_ATTRIBUTE_MAX 1024
 #define COOKIE_HEADER_MAX 8190
 
 struct cookie;
 struct jar {
     struct blocks *blocks;
-    struct cookie *cookies; /* newest last; NULL while empty */
+    struct cookie *cookies; /* in the order of sending; NULL while empty */
     unsigned count;
+    uint64_t stamp;              /* counts what was set, for older and newer */
     unsigned from_this_response; /* the client sets it to 0 before each response */
 };
 
@@ -51,8 +55,7 @@ bool jar_set(struct jar *jar, struct str set_cookie, const struct cookie_place *
 
 /* Appends "a=b; c=d" for a request to `to` (§5.4: longer paths first, then older); the number of
  * cookies, 0 if nothing was appended. Expired cookies are dropped on the way. */
-unsigned jar_header(struct jar *jar, const struct cookie_place *to, int64_t now_s,
-                    struct buf *out);
+unsigned jar_header(struct jar *jar, const struct cookie_place *to, int64_t now_s, struct buf *out);
 
 /* The value of the newest cookie of that name, wherever it belongs; false if there is none.
  * The slice lives until the jar is changed. */

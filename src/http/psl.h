@@ -1,4 +1,4 @@
-/* The public suffix list by libpsl, its only user. */
+/* The public suffix list, the one built into libpsl, whose only user this is. */
 #ifndef HTTP_PSL_H
 #define HTTP_PSL_H
 
@@ -7,7 +7,8 @@
 #include "base/str.h"
 
 /* May a cookie not be set for this domain (lower case, Punycode) because all and sundry register
- * names below it ("com", "co.uk", "github.io")? The list is loaded on first use; thread-safe. */
-bool psl_is_public_suffix(struct str domain);
+ * names below it ("com", "co.uk", "github.io"; any single label)? What is no domain name counts as
+ * such. Thread-safe. */
+bool psl_is_suffix(struct str domain);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/idn.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "base/url.h"
 
@@ -21,11 +22,6 @@ static void assert_str(struct str got, const char *expected)
 {
     if (!str_eq(got, str_of(expected)))
         fail_msg("got \"%.*s\", expected \"%s\"", (int)got.n, got.p ? got.p : "", expected);
-}
-
-static void free_bytes(struct str bytes)
-{
-    free((void *)(uintptr_t)bytes.p);
 }
 
 /* The text of a member of a case, on the heap; NULL if it is null or not there. */
@@ -77,7 +73,7 @@ static void compare(struct tally *tally, const char *input, const char *field, s
                     (int)expected.n, expected.p);
         tally->differ++;
     }
-    free_bytes(expected);
+    xstr_free(expected);
 }
 
 /* WHATWG's search and hash are empty if only the '?' or '#' is there. */
@@ -148,7 +144,7 @@ static void run_vector(struct tally *tally, struct str object)
     }
     buf_fini(&base_out);
     buf_fini(&out);
-    free_bytes(text);
+    xstr_free(text);
     free(input);
     free(base);
     free(href);
@@ -182,7 +178,7 @@ static void vectors(void **state)
                   tally.n, tally.compared, tally.failures, tally.schemes, tally.skipped_base);
     assert_int_equal(tally.differ, 0);
     assert_true(tally.compared > 200);
-    free_bytes(text);
+    xstr_free(text);
 }
 
 /* wss: and ws: are special schemes with the same default ports: with https: and http: in their
@@ -223,7 +219,7 @@ static void websocket_vectors(void **state)
                   tally.compared, tally.failures);
     assert_int_equal(tally.differ, 0);
     buf_fini(&changed);
-    free_bytes(text);
+    xstr_free(text);
 }
 
 /* url_target(t) must be what url_parse makes of "http://h" + t. */
@@ -265,10 +261,10 @@ static void target_of_vectors(void **state)
                 check_target(str_skip(input, i));
                 n++;
             }
-        free_bytes(input);
+        xstr_free(input);
     }
     print_message("%u targets compared\n", n);
-    free_bytes(text);
+    xstr_free(text);
 }
 
 static void target_of_random_strings(void **state)
