@@ -16,7 +16,14 @@
 #include "plan/template.h"
 
 #define PLAN_MAX_STEPS 100000
-#define PLAN_MAX_INCLUDES 64 /* deep */
+#define PLAN_MAX_INCLUDES 64        /* deep */
+#define PLAN_MAX_FILES 10000        /* included, each time counted */
+#define PLAN_MAX_BYTES (256u << 20) /* of them together */
+#define PLAN_MAX_HEADERS 1000       /* of a request */
+#define PLAN_MAX_BODY (1u << 30)    /* of a file that is a body */
+#define PLAN_MAX_ITERATIONS UINT64_C(1000000000000)
+#define PLAN_MAX_CONCURRENCY UINT64_C(1000000)
+#define PLAN_MAX_SECONDS 1e9 /* of a delay, a ramp-up, a time limit */
 
 enum step_kind { STEP_REQUEST, STEP_ASSIGN, STEP_ASSERT, STEP_DELAY, STEP_EXEC };
 
@@ -31,7 +38,8 @@ struct step_request {
     bool url_open;       /* begins with a path: may turn out to begin with '/' when rendered, and
                             needs the base then */
     size_t n_headers;
-    struct header *headers; /* in the order of the plan */
+    struct header *headers; /* in the order of the plan; never Content-Length (one that agrees
+                               with the body is left out) nor Transfer-Encoding */
     bool has_body;
     struct template body; /* of hex and file: constant */
     uint32_t assign;      /* slot, or SLOT_NONE */
@@ -77,21 +85,23 @@ struct step {
 
 struct plan {
     struct arena arena;
-    struct str base;      /* empty if there is none */
+    struct str base; /* empty if there is none */
     bool has_iterations, has_concurrency;
     uint64_t iterations;  /* ≥ 1; 1 if not given */
     uint64_t concurrency; /* ≥ 1, valid with has_concurrency */
     double rampup_s;      /* ≥ 0 */
     size_t n_steps;
-    struct step *steps;   /* those that run, includes in their place, tags applied */
+    struct step *steps; /* those that run, includes in their place, tags applied */
     size_t n_names;
-    struct str *names;    /* of request steps that run, each once, in order of first appearance */
-    size_t n_slots;       /* SLOT_FIRST_OWN + the plan's own variables */
+    struct str *names; /* of request steps that run, each once, in order of first appearance */
+    size_t n_slots;    /* SLOT_FIRST_OWN + the plan's own variables */
     struct str *slot_names;
     size_t n_tags;
-    struct str *tags;     /* all that any step bears, filtered or not, sorted */
+    struct str *tags; /* all that any step bears, filtered or not, sorted */
     size_t n_items;
     struct items **items; /* owned */
+    size_t n_bodies;
+    struct str *bodies; /* files that are bodies, each read once; owned */
 };
 
 struct plan_options {
@@ -100,22 +110,22 @@ struct plan_options {
     size_t n_tags;
     const struct str *skip_tags;
     size_t n_skip_tags;
-    uint64_t seed;        /* of shuffles */
-    bool relaxed;         /* --relaxed-interpolations */
-    bool strict_keys;     /* `driller validate`: an unknown key is an error */
-    bool listings;        /* fill step.listing */
+    uint64_t seed;    /* of shuffles */
+    bool relaxed;     /* --relaxed-interpolations */
+    bool strict_keys; /* `driller validate`: an unknown key is an error */
+    bool listings;    /* fill step.listing */
 };
 
 /*
  * Reads the plan in `path` (its text already read: `text`; `path` is for messages, and relative
- * file names are looked up beside it; "-" is standard input, shown as "<stdin>", with the working folder). Every
- * fault of the plan and of the files it names is added to faults. NULL if one of them is an error.
- * A plan whose steps are all filtered away is no error here: n_steps is 0.
+ * file names are looked up beside it; "-" is standard input, shown as "<stdin>", with the working
+ * folder). Every fault of the plan and of the files it names is added to faults. NULL if one of
+ * them is an error. A plan whose steps are all filtered away is no error here: n_steps is 0.
  */
 struct plan *plan_load(const char *path, struct str text, const struct plan_options *options,
                        struct faults *faults);
 
-/* The plan of an ad-hoc GET: one step "GET /path?query#fragment" (as written, templates and all).
+/* The plan of an ad-hoc GET: one step "GET /path?query#fragment" (templates and all).
  * NULL and a fault if url is no http(s) URL: one without a scheme is told the URL with one
  * ("URL must include a scheme, e.g. http://127.0.0.1/health"). */
 struct plan *plan_adhoc(struct str url, const struct plan_options *options, struct faults *faults);

@@ -15,17 +15,14 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-
-/* Variables have numbers. These are always there; a plan's own follow from SLOT_FIRST_OWN on. */
-enum { SLOT_BASE, SLOT_ITERATION, SLOT_INDEX, SLOT_ITEM, SLOT_COOKIES, SLOT_FIRST_OWN };
-#define SLOT_NONE UINT32_MAX
+#include "plan/scope.h"
 
 struct path {
-    struct str text;       /* as written: "account.body.phones[1]" */
-    uint32_t slot;         /* of its first segment; SLOT_NONE: nothing in the plan sets it */
-    bool has_env;          /* the environment has a variable of this name … */
-    struct str env;        /* … with this value, for when the slot is unset */
-    size_t n_keys;         /* segments after the first */
+    struct str text; /* as written: "account.body.phones[1]" */
+    uint32_t slot;   /* of its first segment; SLOT_NONE: nothing in the plan sets it */
+    bool has_env;    /* the environment has a variable of this name … */
+    struct str env;  /* … with this value, for when the slot is unset */
+    size_t n_keys;   /* segments after the first */
     struct json_key *keys;
 };
 
@@ -35,30 +32,25 @@ struct part {
     struct path path;
 };
 
-struct template {
+struct template
+{
     struct str source; /* as written */
     size_t n;
     struct part *parts; /* no two texts in a row; n = 0: the empty text */
     bool constant;      /* no paths: the text is parts[0].text or empty */
 };
 
-/* Names to slots, in the order the steps of the plan are read. */
-struct scope {
-    struct str *names; /* of slot SLOT_FIRST_OWN + i */
-    size_t n, cap;
-    bool item_known; /* a step with items has been read */
-    bool relaxed;    /* unknown names are warnings at run time, not faults now */
-    size_t limit;    /* names[0…limit) may be used by the template being compiled */
-};
-
-/* The slot of a name, added if it is new. */
-uint32_t scope_set(struct scope *scope, struct str name);
-/* The slot of a name, or SLOT_NONE. */
-uint32_t scope_find(const struct scope *scope, struct str name);
-void scope_fini(struct scope *scope);
-
-/* Splits "a.b[1].c" into the first segment and keys (in the arena); false if text is no path. */
+/* Splits "a.b[1].c" into the first segment and keys (in the arena; the texts are slices of `text`);
+ * false if text is no path. */
 bool path_parse(struct str text, struct arena *arena, struct str *root, struct path *path);
+
+/* Compiles a path that stands alone (the key of an assertion), as template_compile does one of a
+ * template. False, and an error, if it is none or its name is unknown. */
+bool path_compile(struct str text, const struct scope *scope, struct arena *arena, struct place at,
+                  const char *what, struct faults *faults, struct path *out);
+
+/* Bits (ORIGIN_…) of where the text of a path may come from. */
+unsigned path_origin(const struct path *path, const struct scope *scope);
 
 /*
  * Compiles text into *out; its memory is the arena's. A path whose first segment is neither in
@@ -71,8 +63,11 @@ bool template_compile(struct str text, const struct scope *scope, struct arena *
                       struct place at, const char *what, struct faults *faults,
                       struct template *out);
 
-/* A template without paths, of these bytes. */
+/* A template without paths, of these bytes, which must live as long as it does. */
 struct template template_of(struct str text, struct arena *arena);
+
+/* A template of `prefix` and t; the source is t's with the prefix before it. */
+struct template template_prefixed(struct str prefix, const struct template *t, struct arena *arena);
 
 /* The text of a template without paths. */
 static inline struct str template_text(const struct template *t)
