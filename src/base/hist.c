@@ -27,7 +27,7 @@ static uint64_t highest_of(const struct hist *hist, unsigned row, size_t i)
 
 void hist_init(struct hist *hist, unsigned sub_bits)
 {
-    *hist = (struct hist){.sub_bits = sub_bits};
+    *hist = (struct hist){.sub_bits = sub_bits, .min = UINT64_MAX};
 }
 
 void hist_fini(struct hist *hist)
@@ -37,37 +37,45 @@ void hist_fini(struct hist *hist)
     hist_init(hist, hist->sub_bits);
 }
 
-static __attribute__((noinline)) uint64_t *row_make(struct hist *hist, unsigned row)
+static void row_make(struct hist *hist, unsigned row)
 {
     hist->rows[row] = xcalloc(row_size(hist), sizeof(uint64_t));
-    return hist->rows[row];
 }
 
 static void add_sum2(struct hist *hist, unsigned __int128 square)
 {
-    if (__builtin_add_overflow(hist->sum2, square, &hist->sum2))
+    if (__builtin_expect(__builtin_add_overflow(hist->sum2, square, &hist->sum2), 0))
         hist->sum2 = SUM2_SATURATED;
 }
 
 static void add_extremes(struct hist *hist, uint64_t min, uint64_t max)
 {
-    if (hist->count == 0 || min < hist->min)
+    if (min < hist->min)
         hist->min = min;
-    if (hist->count == 0 || max > hist->max)
+    if (max > hist->max)
         hist->max = max;
+}
+
+/* Apart, so that the usual way through hist_add saves no registers. */
+static __attribute__((noinline)) void add_to_new_row(struct hist *hist, unsigned row, uint64_t ns)
+{
+    row_make(hist, row);
+    hist_add(hist, ns);
 }
 
 void hist_add(struct hist *hist, uint64_t ns)
 {
     uint64_t low = row_size(hist);
     /* At least sub_bits: the position of the leading one of what does not fall into row 0. */
-    unsigned top = 63U - (unsigned)__builtin_clzll(ns | low);
+    unsigned top = 63U ^ (unsigned)__builtin_clzll(ns | low);
     unsigned shift = top - hist->sub_bits;
     unsigned row = shift + (ns >= low);
     uint64_t *counters = hist->rows[row];
 
-    if (__builtin_expect(!counters, 0))
-        counters = row_make(hist, row);
+    if (__builtin_expect(!counters, 0)) {
+        add_to_new_row(hist, row, ns);
+        return;
+    }
     counters[ns >> shift & (low - 1)]++;
     add_extremes(hist, ns, ns);
     hist->count++;
