@@ -48,6 +48,8 @@ enum h1_result { H1_PARTIAL, H1_OK, H1_BAD, H1_TOO_LARGE };
  * a static text ("two different Content-Length"). On H1_PARTIAL nothing is written to *head.
  * A malformed head is reported as soon as the status line is seen to be none (so that binary
  * garbage or another protocol's banner without line ends is H1_BAD and not H1_PARTIAL for ever).
+ * Any other fault is reported once the head is whole, so that a head cut short is H1_PARTIAL
+ * however it was split.
  */
 enum h1_result h1_head_parse(const char *data, size_t n, size_t seen, bool head_request,
                              struct h1_head *head, const char **why);
@@ -69,9 +71,9 @@ bool h1_field_find(struct str fields, struct str name, struct str *value);
 struct h1_body {
     enum h1_framing framing;
     uint8_t state;
-    uint8_t pad;
-    bool lenient;
-    uint64_t remaining;  /* of the length or of the current chunk */
+    uint8_t digits;      /* of the chunk's size so far */
+    bool lenient;        /* as in struct h1_head, of the trailers */
+    uint64_t remaining;  /* of the length or of the current chunk; fields while in the trailers */
     uint32_t line_bytes; /* of the chunk line or trailers so far */
 };
 
