@@ -346,6 +346,7 @@ static void locations(void **state)
     parse_is(base, " /d\t\r\n", "https://u:p@h.example:8443/d");
     parse_is("http://h", "d", "http://h/d");
     parse_is("http://h/?q", "#", "http://h/?q#");
+    parse_is(NULL, "http://h/echo?q='x'&p=a|b<>", "http://h/echo?q=%27x%27&p=a|b%3C%3E");
     parse_is(NULL, "http://h?q=a|b", "http://h/?q=a|b");
     parse_is(NULL, "http://h/\xff", "http://h/%FF");
 }
