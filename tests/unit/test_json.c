@@ -116,8 +116,7 @@ static void test_accepted(void **state)
                                       "[] []",
                                       "\f1",
                                       "\xEF\xBB\xBF",
-                                      "\xEF\xBB\xBF\xEF\xBB\xBF"
-                                      "1",
+                                      "\xEF\xBB\xBF\xEF\xBB\xBF[]",
                                       "'a'",
                                       "/**/1",
                                       "[1]\xC2\xA0"};
