@@ -51,7 +51,7 @@ static const char *nearest_option(const struct parser *parser, struct str text)
 
     for (enum option_id id = 0; id < OPT_COUNT; id++) {
         if (option_belongs(id, parser->out->command))
-            names[n++] = options[id].name;
+            names[n++] = option_table[id].name;
     }
     return text_nearest(text, names, n);
 }
@@ -68,10 +68,10 @@ static const char *bundle_help(const struct parser *parser, char *help, size_t s
     for (const char *p = parser->bundle + 1; *p; p++) {
         enum option_id id = 0;
 
-        while (id < OPT_COUNT && options[id].letter != *p)
+        while (id < OPT_COUNT && option_table[id].letter != *p)
             id++;
         buf_addf(&read, "%s-%c", read.n ? " " : "", *p);
-        if (id < OPT_COUNT && options[id].type != TYPE_FLAG && p[1]) {
+        if (id < OPT_COUNT && option_table[id].type != TYPE_FLAG && p[1]) {
             buf_addf(&read, " %s", p + 1);
             break;
         }
@@ -103,12 +103,12 @@ static bool wrong_command(struct parser *parser, enum option_id id)
 
     if (command != COMMAND_NONE)
         return fail(parser, see_help(parser), "'driller %s' has no option %s",
-                    commands[command].name, options[id].name);
+                    command_table[command].name, option_table[id].name);
     while (!option_belongs(id, owner))
         owner++;
-    snprintf(help, sizeof(help), "write it behind 'driller %s'", commands[owner].name);
-    return fail(parser, help, "%s is an option of 'driller %s'", options[id].name,
-                commands[owner].name);
+    snprintf(help, sizeof(help), "write it behind 'driller %s'", command_table[owner].name);
+    return fail(parser, help, "%s is an option of 'driller %s'", option_table[id].name,
+                command_table[owner].name);
 }
 
 static bool bad_value(struct parser *parser, const struct option *option, const char *text)
@@ -159,7 +159,7 @@ static bool set_choice(struct parser *parser, const struct option *option, const
 
 static bool set_value(struct parser *parser, enum option_id id, const char *text)
 {
-    const struct option *option = &options[id];
+    const struct option *option = &option_table[id];
     struct option_value *value = &parser->out->options[id];
     bool good = true;
 
@@ -197,13 +197,13 @@ static bool take_value(struct parser *parser, enum option_id id)
 
     /* "-" is a value, and so is what may be a negative number. */
     if (next && next[0] == '-' && next[1] && !strchr("0123456789.", next[1])) {
-        snprintf(help, sizeof(help), "if '%s' is the value, write %s=%s", next, options[id].name,
-                 next);
+        snprintf(help, sizeof(help), "if '%s' is the value, write %s=%s", next,
+                 option_table[id].name, next);
         next = NULL;
     }
     if (!next)
-        return fail(parser, help[0] ? help : NULL, "%s needs a value: %s", options[id].name,
-                    options[id].metavar);
+        return fail(parser, help[0] ? help : NULL, "%s needs a value: %s", option_table[id].name,
+                    option_table[id].metavar);
     parser->at++;
     return set_value(parser, id, next);
 }
@@ -214,7 +214,7 @@ static bool use_option(struct parser *parser, enum option_id id, const char *att
 
     if (!option_belongs(id, out->command))
         return wrong_command(parser, id);
-    if (options[id].type == TYPE_FLAG) {
+    if (option_table[id].type == TYPE_FLAG) {
         out->help |= id == OPT_HELP;
         out->version |= id == OPT_VERSION;
         parser->done = out->help || out->version;
@@ -230,10 +230,10 @@ static bool read_long(struct parser *parser, const char *argument)
     const char *attached = argument[name.n] ? argument + name.n + 1 : NULL;
 
     for (enum option_id id = 0; id < OPT_COUNT; id++) {
-        if (!str_eq(name, str_of(options[id].name)))
+        if (!str_eq(name, str_of(option_table[id].name)))
             continue;
-        if (attached && options[id].type == TYPE_FLAG)
-            return fail(parser, NULL, "%s takes no value", options[id].name);
+        if (attached && option_table[id].type == TYPE_FLAG)
+            return fail(parser, NULL, "%s takes no value", option_table[id].name);
         return use_option(parser, id, attached);
     }
     return unknown_option(parser, name);
@@ -247,12 +247,12 @@ static bool read_short(struct parser *parser, const char *argument)
         enum option_id id = 0;
         char dashed[3] = {'-', *p, '\0'};
 
-        while (id < OPT_COUNT && options[id].letter != *p)
+        while (id < OPT_COUNT && option_table[id].letter != *p)
             id++;
         if (id == OPT_COUNT)
             return unknown_option(parser, str_of(dashed));
         parser->out->help_short |= id == OPT_HELP;
-        if (options[id].type != TYPE_FLAG)
+        if (option_table[id].type != TYPE_FLAG)
             return use_option(parser, id, p[1] == '\0' ? NULL : p + 1 + (p[1] == '='));
         if (!use_option(parser, id, NULL))
             return false;
@@ -269,7 +269,7 @@ static bool unknown_command(struct parser *parser, const char *word)
     struct str text = str_of(word);
 
     for (enum command_id id = COMMAND_RUN; id < COMMAND_COUNT; id++)
-        names[n++] = commands[id].name;
+        names[n++] = command_table[id].name;
     nearest = text_nearest(text, names, n);
     if (nearest)
         snprintf(help, sizeof(help), "did you mean '%s'?", nearest);
@@ -285,7 +285,7 @@ static bool unknown_command(struct parser *parser, const char *word)
 static bool read_command(struct parser *parser, const char *word)
 {
     for (enum command_id id = COMMAND_RUN; id < COMMAND_COUNT; id++) {
-        if (strcmp(word, commands[id].name) != 0)
+        if (strcmp(word, command_table[id].name) != 0)
             continue;
         parser->out->command = id;
         for (enum option_id given = 0; given < OPT_COUNT; given++) {
@@ -300,7 +300,7 @@ static bool read_command(struct parser *parser, const char *word)
 static bool read_operand(struct parser *parser, const char *argument)
 {
     struct arguments *out = parser->out;
-    const struct command *command = &commands[out->command];
+    const struct command *command = &command_table[out->command];
 
     if (out->command == COMMAND_NONE)
         return read_command(parser, argument);
@@ -332,12 +332,12 @@ static bool check_tags(struct parser *parser)
 static bool check_whole(struct parser *parser)
 {
     struct arguments *out = parser->out;
-    const struct command *command = &commands[out->command];
+    const struct command *command = &command_table[out->command];
 
     for (size_t i = 0; i < n_exclusions; i++) {
         if (arguments_has(out, exclusions[i].a) && arguments_has(out, exclusions[i].b))
-            return fail(parser, NULL, "%s and %s exclude each other", options[exclusions[i].a].name,
-                        options[exclusions[i].b].name);
+            return fail(parser, NULL, "%s and %s exclude each other",
+                        option_table[exclusions[i].a].name, option_table[exclusions[i].b].name);
     }
     if (out->n_operands < command->min_operands)
         return fail(parser, see_help(parser), "'driller %s' needs a %s", command->name,

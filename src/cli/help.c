@@ -55,8 +55,8 @@ static void add_commands(struct buf *out)
 {
     buf_add_str(out, STR("\nCommands:\n"));
     for (enum command_id id = COMMAND_RUN; id < COMMAND_COUNT; id++) {
-        buf_addf(out, "  %-*s", INDENT - 2, commands[id].name);
-        add_wrapped(out, str_of(commands[id].summary), INDENT, INDENT);
+        buf_addf(out, "  %-*s", INDENT - 2, command_table[id].name);
+        add_wrapped(out, str_of(command_table[id].summary), INDENT, INDENT);
     }
 }
 
@@ -86,7 +86,7 @@ static void add_option(struct buf *out, const struct option *option, bool brief)
 
 void help_write(struct buf *out, enum command_id id, bool brief)
 {
-    const struct command *command = &commands[id];
+    const struct command *command = &command_table[id];
     const char *group = NULL;
 
     add_wrapped(out, str_of(command->summary), 0, 0);
@@ -101,10 +101,10 @@ void help_write(struct buf *out, enum command_id id, bool brief)
     for (enum option_id option = 0; option < OPT_COUNT; option++) {
         if (!option_belongs(option, id))
             continue;
-        if (options[option].group != group) {
-            group = options[option].group;
+        if (option_table[option].group != group) {
+            group = option_table[option].group;
             buf_addf(out, "\n%s:\n", group);
         }
-        add_option(out, &options[option], brief);
+        add_option(out, &option_table[option], brief);
     }
 }

@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include "plan/plan.h"
+
 #define EVERY (1u << COMMAND_NONE | 1u << COMMAND_RUN)
 #define RUN (1u << COMMAND_RUN)
 #define VALIDATE (1u << COMMAND_VALIDATE)
@@ -16,7 +18,7 @@
 static const char *const stats_formats[] = {"text", "json", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
-const struct command commands[COMMAND_COUNT] = {
+const struct command command_table[COMMAND_COUNT] = {
     [COMMAND_NONE] =
         {
             .usage = "run [OPTIONS] URL\n"
@@ -62,7 +64,7 @@ const struct command commands[COMMAND_COUNT] = {
         },
 };
 
-const struct option options[OPT_COUNT] = {
+const struct option option_table[OPT_COUNT] = {
     [OPT_BENCHMARK] =
         {
             .name = "--benchmark",
@@ -151,9 +153,9 @@ const struct option options[OPT_COUNT] = {
             .commands = RUN,
             .group = LOAD,
             .metavar = "N",
-            .wants = "a whole number from 1 to 10000000",
+            .wants = "a whole number from 1 to 1000000",
             .min = 1,
-            .max = 1e7,
+            .max = (double)PLAN_MAX_CONCURRENCY,
             .summary = "virtual users: iterations in flight at once",
             .detail =
                 "Default: the plan's concurrency, or the iterations of the plan's file, or 1.",
@@ -166,9 +168,9 @@ const struct option options[OPT_COUNT] = {
             .commands = RUN,
             .group = LOAD,
             .metavar = "N",
-            .wants = "a whole number, at least 1",
+            .wants = "a whole number from 1 to 10^12",
             .min = 1,
-            .max = WHOLE_MAX,
+            .max = (double)PLAN_MAX_ITERATIONS,
             .summary = "iterations in all (default: 1)",
             .detail = "Excludes --duration.",
         },
@@ -193,7 +195,7 @@ const struct option options[OPT_COUNT] = {
             .group = LOAD,
             .metavar = "SECONDS",
             .wants = "a number of seconds",
-            .max = 1e9,
+            .max = PLAN_MAX_SECONDS,
             .summary = "time over which the users start (default: 0)",
         },
     [OPT_WORKER_THREADS] =
@@ -221,7 +223,7 @@ const struct option options[OPT_COUNT] = {
             .metavar = "SECONDS",
             .wants = "a number of seconds, at least 0.001",
             .min = 0.001,
-            .max = 1e9,
+            .max = PLAN_MAX_SECONDS,
             .summary = "time for one request (default: 10)",
             .detail = "Connecting, redirects and reading the whole body included.",
         },

@@ -81,9 +81,9 @@ struct option {
     const char *detail;         /* more for --help, or NULL */
 };
 
-extern const struct command commands[COMMAND_COUNT];
+extern const struct command command_table[COMMAND_COUNT];
 /* By enum option_id, in the order of --help; those of a group stand together. */
-extern const struct option options[OPT_COUNT];
+extern const struct option option_table[OPT_COUNT];
 
 struct exclusion {
     enum option_id a, b;
@@ -94,7 +94,7 @@ extern const size_t n_exclusions;
 
 static inline bool option_belongs(enum option_id id, enum command_id command)
 {
-    return options[id].commands >> command & 1;
+    return option_table[id].commands >> command & 1;
 }
 
 #endif

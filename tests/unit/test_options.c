@@ -189,10 +189,10 @@ static void test_values_refused(void **state)
 
         snprintf(text, sizeof(text), "run u -p %s", concurrency[i]);
         snprintf(error, sizeof(error),
-                 "--concurrency: '%s' is not a whole number from 1 to 10000000", concurrency[i]);
+                 "--concurrency: '%s' is not a whole number from 1 to 1000000", concurrency[i]);
         refuses(text, error, "");
     }
-    refuses("run u -i 0", "--iterations: '0' is not a whole number, at least 1", NULL);
+    refuses("run u -i 0", "--iterations: '0' is not a whole number from 1 to 10^12", NULL);
     refuses("run u -w 0", "--worker-threads: '0' is not a whole number from 1 to 1024", NULL);
     refuses("run u -o soon", "--timeout: 'soon' is not a number of seconds, at least 0.001", NULL);
     refuses("run u -o 0", "--timeout: '0' is not a number of seconds, at least 0.001", NULL);
@@ -291,13 +291,14 @@ static void test_help_texts(void **state)
                 char shown[64];
                 bool listed;
 
-                snprintf(shown, sizeof(shown), "\n  %s%s%s", options[id].letter ? "-x, " : "    ",
-                         options[id].name, options[id].metavar ? " " : "");
-                if (options[id].letter)
-                    shown[4] = options[id].letter;
+                snprintf(shown, sizeof(shown), "\n  %s%s%s",
+                         option_table[id].letter ? "-x, " : "    ", option_table[id].name,
+                         option_table[id].metavar ? " " : "");
+                if (option_table[id].letter)
+                    shown[4] = option_table[id].letter;
                 listed = memmem(out.p, out.n, shown, strlen(shown)) != NULL;
                 if (listed != option_belongs(id, command))
-                    fail_msg("%s in the help of command %d", options[id].name, (int)command);
+                    fail_msg("%s in the help of command %d", option_table[id].name, (int)command);
             }
             buf_fini(&out);
         }
@@ -309,7 +310,7 @@ static void test_table(void **state)
 {
     (void)state;
     for (enum option_id id = 0; id < OPT_COUNT; id++) {
-        const struct option *option = &options[id];
+        const struct option *option = &option_table[id];
         bool has_value = option->type != TYPE_FLAG;
 
         assert_non_null(option->name);
@@ -319,8 +320,8 @@ static void test_table(void **state)
         if (has_value && option->type != TYPE_TEXT && option->type != TYPE_CHOICE)
             assert_non_null(option->wants);
         for (enum option_id other = 0; other < id; other++) {
-            assert_string_not_equal(option->name, options[other].name);
-            assert_true(!option->letter || option->letter != options[other].letter);
+            assert_string_not_equal(option->name, option_table[other].name);
+            assert_true(!option->letter || option->letter != option_table[other].letter);
         }
     }
 }

@@ -1,0 +1,330 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "cli/baseline.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/help.h"
+#include "cli/https.h"
+#include "cli/listing.h"
+#include "cli/printer.h"
+#include "cli/settings.h"
+#include "cli/source.h"
+#include "out/results_json.h"
+#include "out/results_text.h"
+#include "plan/plan.h"
+#include "run/run.h"
+#include "stats/compare.h"
+
+struct job {
+    const struct arguments *arguments;
+    struct faults faults; /* found since the last were printed */
+    struct str url;       /* ad-hoc; p NULL: none */
+    struct str url_input; /* the same, read from standard input; owned */
+    struct str plan_text; /* owned */
+    struct plan *plan;
+    struct settings settings;
+    struct baseline *baseline;
+    struct printer printer;
+    struct run_result result;
+};
+
+static const char *text_of(const struct job *job, enum option_id id)
+{
+    return job->arguments->options[id].text;
+}
+
+static bool asked(const struct job *job, enum option_id id)
+{
+    return arguments_has(job->arguments, id);
+}
+
+/* What was found wrong is said as soon as it is known; then there is nothing left to say. */
+static void print_faults(struct job *job)
+{
+    console_faults(&job->faults);
+    faults_fini(&job->faults);
+}
+
+static bool find_url(struct job *job)
+{
+    const char *operand = job->arguments->n_operands ? job->arguments->operands[0] : NULL;
+
+    if (operand && strcmp(operand, "-") == 0) {
+        if (!source_url(&job->url_input, &job->faults))
+            return false;
+        if (job->url_input.n)
+            job->url = job->url_input;
+    } else if (operand) {
+        job->url = str_of(operand);
+    }
+    if (job->url.p || asked(job, OPT_BENCHMARK))
+        return true;
+    print_faults(job);
+    console_write(STDERR_FILENO, STR("error: either a URL or --benchmark is required\n"
+                                     "usage: driller run <URL>\n"
+                                     "       driller run --benchmark <FILE>\n"));
+    return false;
+}
+
+static bool load_plan(struct job *job)
+{
+    const struct option_value *values = job->arguments->options;
+    struct plan_options options = {
+        .base = str_of(text_of(job, OPT_BASE_URL)),
+        .tags = values[OPT_TAGS].items,
+        .n_tags = values[OPT_TAGS].n,
+        .skip_tags = values[OPT_SKIP_TAGS].items,
+        .n_skip_tags = values[OPT_SKIP_TAGS].n,
+        .seed = asked(job, OPT_SEED) ? values[OPT_SEED].whole : rng_random_seed(),
+        .relaxed = asked(job, OPT_RELAXED),
+        .listings = asked(job, OPT_LIST_TASKS),
+    };
+
+    /* An ad-hoc URL without a scheme is told so by plan_adhoc, whatever it was meant for. */
+    if (job->url.p && !options.base.p && !plan_base_of(job->url, &options.base)) {
+        plan_free(plan_adhoc(job->url, &options, &job->faults));
+        return false;
+    }
+    if (!asked(job, OPT_BENCHMARK)) {
+        job->plan = plan_adhoc(job->url, &options, &job->faults);
+        return job->plan;
+    }
+    if (!source_plan(text_of(job, OPT_BENCHMARK), &job->plan_text, &job->faults))
+        return false;
+    job->plan = plan_load(text_of(job, OPT_BENCHMARK), job->plan_text, &options, &job->faults);
+    return job->plan;
+}
+
+static int print_listing(const struct job *job)
+{
+    struct buf out;
+    bool found = true;
+    int status;
+
+    buf_init(&out, BUF_NO_MAX);
+    if (asked(job, OPT_LIST_TAGS))
+        listing_tags(&out, job->plan);
+    else
+        found = listing_tasks(&out, job->arguments, job->plan);
+    status = console_print(buf_str(&out));
+    buf_fini(&out);
+    return status == CLI_OK && !found ? CLI_FAILED : status;
+}
+
+static bool check_descriptors(struct job *job)
+{
+    const struct run_options *run = &job->settings.run;
+    uint64_t needed, limit;
+
+    if (run_check_descriptors(run->concurrency, run->workers, &needed, &limit))
+        return true;
+    faults_error(&job->faults, PLACE_NONE, "lower --concurrency, or raise the limit (ulimit -Hn)",
+                 "%llu users need %llu file descriptors, and the limit is %llu",
+                 (unsigned long long)run->concurrency, (unsigned long long)needed,
+                 (unsigned long long)limit);
+    return false;
+}
+
+static bool open_report(struct job *job)
+{
+    const char *why;
+
+    job->printer.report_path = text_of(job, OPT_REPORT);
+    if (!job->printer.report_path)
+        return true;
+    job->printer.report = report_open(job->printer.report_path, &why);
+    if (!job->printer.report)
+        faults_error(&job->faults, PLACE_NONE, NULL, "couldn't open the report %s: %s",
+                     job->printer.report_path, why);
+    return job->printer.report;
+}
+
+static bool read_baseline(struct job *job)
+{
+    if (asked(job, OPT_COMPARE))
+        job->baseline = baseline_read(text_of(job, OPT_COMPARE), &job->faults);
+    return job->baseline || !asked(job, OPT_COMPARE);
+}
+
+/* All that can go wrong before the first request. */
+static bool prepare(struct job *job)
+{
+    if (job->plan->n_steps == 0) {
+        faults_error(&job->faults, PLACE_NONE, NULL, "empty benchmark");
+        return false;
+    }
+    return !https_found(job->plan, &job->faults) &&
+           settings_make(job->arguments, job->plan, &job->settings, &job->faults) &&
+           read_baseline(job) && check_descriptors(job) && open_report(job);
+}
+
+static void init_printer(struct job *job)
+{
+    const struct option_value *values = job->arguments->options;
+    const struct color_env env = {getenv("NO_COLOR"), getenv("CLICOLOR_FORCE"), getenv("TERM")};
+    bool json = job->settings.json;
+    bool is_terminal = isatty(json ? STDERR_FILENO : STDOUT_FILENO);
+    struct printer *printer = &job->printer;
+
+    printer->lines = json ? OUTPUT_ERR : OUTPUT_OUT;
+    printer->quiet = json || asked(job, OPT_QUIET);
+    printer->verbose = job->settings.run.wants_verbose;
+    printer->style = (struct style){
+        .color = settings_color((enum color)values[OPT_COLOR].whole, is_terminal, &env),
+        .nanosec = asked(job, OPT_NANOSEC),
+        .show_secrets = values[OPT_VERBOSE].times > 1,
+    };
+    job->settings.run.format = printer_format;
+    job->settings.run.write = printer_write;
+    job->settings.run.ctx = printer;
+}
+
+static bool print_banner(struct job *job)
+{
+    struct buf out;
+    bool good;
+
+    buf_init(&out, BUF_NO_MAX);
+    banner_write(&out, &job->printer.style, &job->settings.banner);
+    good = printer_write(&job->printer, job->printer.lines, buf_str(&out));
+    buf_fini(&out);
+    return good;
+}
+
+/* An unfinished report takes FILE's place too; one that could not be written, or is of nothing,
+ * does not. */
+static void close_report(struct job *job, uint64_t n_requests)
+{
+    struct printer *printer = &job->printer;
+    const char *why;
+
+    if (!printer->report)
+        return;
+    if (n_requests == 0)
+        faults_warning(&job->faults, PLACE_NONE, NULL,
+                       "no requests completed; report file '%s' not written", printer->report_path);
+    if (!report_close(printer->report, n_requests && !printer->report_failed, &why) &&
+        !printer->report_failed) {
+        console_error("couldn't write the report %s: %s", printer->report_path, why);
+        printer->report_failed = true;
+    }
+    printer->report = NULL;
+}
+
+/* The result is true if something has become slower. */
+static bool add_comparison(const struct job *job, const struct snapshot *snapshot, struct buf *out)
+{
+    struct regression *regressions = NULL;
+    double threshold_ms = job->arguments->options[OPT_THRESHOLD].number;
+    size_t n = compare(job->baseline, snapshot, threshold_ms, &regressions);
+
+    results_compare(out, &job->printer.style, regressions, n);
+    free(regressions);
+    return n > 0;
+}
+
+static bool print_results(struct job *job, const struct snapshot *snapshot)
+{
+    const struct settings *settings = &job->settings;
+    bool slower = false;
+    struct buf out;
+
+    buf_init(&out, BUF_NO_MAX);
+    if (settings->json)
+        results_json(&out, snapshot);
+    else if (settings->stats)
+        results_text(&out, &job->printer.style, asked(job, OPT_VERBOSE), snapshot);
+    if (job->baseline)
+        slower = add_comparison(job, snapshot, &out);
+    printer_write(&job->printer, OUTPUT_OUT, buf_str(&out));
+    buf_fini(&out);
+    return !slower;
+}
+
+static void print_failures(const struct run_result *result)
+{
+    if (result->assertions_failed)
+        console_error("%llu assertion(s) failed", (unsigned long long)result->assertions_failed);
+    if (result->abandoned)
+        console_error("%llu iteration(s) given up for a missing variable",
+                      (unsigned long long)result->abandoned);
+    if (result->not_sent)
+        console_error("%llu request(s) could not be sent as written",
+                      (unsigned long long)result->not_sent);
+}
+
+/* What is known when the run is over, and the exit status. */
+static int finish(struct job *job, struct snapshot *snapshot)
+{
+    const struct run_result *result = &job->result;
+    const struct printer *printer = &job->printer;
+    bool failed;
+
+    if (!snapshot->version)
+        snapshot->version = help_version();
+    close_report(job, tally_total(&snapshot->global));
+    failed = !print_results(job, snapshot);
+    if (printer->status != CLI_PIPE_GONE)
+        print_failures(result);
+    if (result->signal)
+        return 128 + result->signal;
+    if (printer->status != CLI_OK)
+        return printer->status;
+    failed |= printer->report_failed || result->assertions_failed || result->abandoned ||
+              result->not_sent;
+    return failed ? CLI_FAILED : CLI_OK;
+}
+
+static int run_job(struct job *job)
+{
+    struct snapshot snapshot;
+    const char *why;
+    int status = CLI_FAILED;
+
+    if (!print_banner(job)) {
+        close_report(job, 0);
+        return job->printer.status;
+    }
+    if (run(&job->settings.run, &snapshot, &job->result, &why)) {
+        status = finish(job, &snapshot);
+        snapshot_fini(&snapshot);
+    } else {
+        close_report(job, 0);
+        console_error("%s", why);
+    }
+    return status;
+}
+
+static int execute(struct job *job)
+{
+    if (!settings_check(job->arguments, &job->faults) || !find_url(job) || !load_plan(job))
+        return CLI_FAILED;
+    print_faults(job);
+    if (asked(job, OPT_LIST_TAGS) || asked(job, OPT_LIST_TASKS))
+        return print_listing(job);
+    if (!prepare(job))
+        return CLI_FAILED;
+    print_faults(job);
+    init_printer(job);
+    return run_job(job);
+}
+
+int cmd_run(const struct arguments *arguments)
+{
+    struct job job = {.arguments = arguments};
+    int status;
+
+    faults_init(&job.faults);
+    status = execute(&job);
+    print_faults(&job);
+    baseline_free(job.baseline);
+    plan_free(job.plan);
+    xstr_free(job.plan_text);
+    xstr_free(job.url_input);
+    return status;
+}

@@ -1,0 +1,167 @@
+#include "cli/settings.h"
+
+#include <string.h>
+
+#include "cli/duration.h"
+
+#define DEFAULT_TIMEOUT_S 10
+#define DEFAULT_MAX_REDIRECTS 10
+#define DEFAULT_MAX_BODY (64ULL << 20)
+
+static const struct option_value *value_of(const struct arguments *arguments, enum option_id id)
+{
+    return &arguments->options[id];
+}
+
+bool settings_json(const struct arguments *arguments)
+{
+    return value_of(arguments, OPT_STATS_FORMAT)->whole == STATS_JSON;
+}
+
+static bool check_duration(const struct arguments *arguments, struct faults *faults)
+{
+    const struct option_value *duration = value_of(arguments, OPT_DURATION);
+    uint64_t ns;
+
+    if (!duration->times || duration_parse(str_of(duration->text), &ns))
+        return true;
+    faults_error(faults, PLACE_NONE, "a duration is a number with ms, s, m or h: 500ms, 30s, 1m30s",
+                 "--duration: '%s' is not a duration", duration->text);
+    return false;
+}
+
+bool settings_check(const struct arguments *arguments, struct faults *faults)
+{
+    bool compares = arguments_has(arguments, OPT_COMPARE);
+    bool from_stdin = arguments->n_operands && strcmp(arguments->operands[0], "-") == 0;
+
+    if (from_stdin && arguments_has(arguments, OPT_BENCHMARK)) {
+        faults_error(faults, PLACE_NONE, NULL,
+                     "`run -` reads an ad-hoc target URL from stdin and cannot be combined with "
+                     "--benchmark");
+        return false;
+    }
+    if (arguments_has(arguments, OPT_LIST_TAGS) && !arguments_has(arguments, OPT_BENCHMARK)) {
+        faults_error(faults, PLACE_NONE, NULL, "--list-tags requires --benchmark");
+        return false;
+    }
+    if (compares && settings_json(arguments)) {
+        faults_error(faults, PLACE_NONE, NULL,
+                     "--compare cannot be combined with --stats-format json");
+        return false;
+    }
+    if (compares && !arguments_has(arguments, OPT_THRESHOLD)) {
+        faults_error(faults, PLACE_NONE, "how many milliseconds slower is too slow?",
+                     "--compare needs --threshold");
+        return false;
+    }
+    if (!compares && arguments_has(arguments, OPT_THRESHOLD))
+        faults_warning(faults, PLACE_NONE, NULL, "--threshold does nothing without --compare");
+    return check_duration(arguments, faults);
+}
+
+static void set_load(const struct arguments *arguments, const struct plan *plan,
+                     struct run_options *run)
+{
+    const struct option_value *iterations = value_of(arguments, OPT_ITERATIONS);
+    const struct option_value *concurrency = value_of(arguments, OPT_CONCURRENCY);
+    const struct option_value *duration = value_of(arguments, OPT_DURATION);
+
+    if (duration->times)
+        duration_parse(str_of(duration->text), &run->duration_ns);
+    else
+        run->iterations = iterations->times ? iterations->whole : plan->iterations;
+
+    if (concurrency->times) {
+        run->concurrency = concurrency->whole;
+    } else if (plan->has_concurrency) {
+        run->concurrency = plan->concurrency;
+    } else if (plan->has_iterations) {
+        run->concurrency = plan->iterations;
+        /* It was not asked for, so it is lowered to what can be. */
+        if (run->iterations && run->concurrency > run->iterations)
+            run->concurrency = run->iterations;
+    } else {
+        run->concurrency = 1;
+    }
+}
+
+static bool check_load(const struct run_options *run, struct faults *faults)
+{
+    if (run->iterations && run->concurrency > run->iterations) {
+        faults_error(faults, PLACE_NONE, NULL,
+                     "the concurrency can not be higher than the number of iterations");
+        return false;
+    }
+    if (run->concurrency > PLAN_MAX_CONCURRENCY) {
+        faults_error(faults, PLACE_NONE, "set it with --concurrency or in the plan",
+                     "the concurrency follows the plan's iterations and is then above %llu",
+                     (unsigned long long)PLAN_MAX_CONCURRENCY);
+        return false;
+    }
+    return true;
+}
+
+static void set_limits(const struct arguments *arguments, struct run_options *run)
+{
+    const struct option_value *timeout = value_of(arguments, OPT_TIMEOUT);
+    const struct option_value *max_body = value_of(arguments, OPT_MAX_BODY);
+    const struct option_value *max_redirects = value_of(arguments, OPT_MAX_REDIRECTS);
+    const struct option_value *workers = value_of(arguments, OPT_WORKER_THREADS);
+
+    run->timeout_ns = duration_of_seconds(timeout->times ? timeout->number : DEFAULT_TIMEOUT_S);
+    run->max_body = max_body->times ? max_body->whole : DEFAULT_MAX_BODY;
+    run->max_redirects =
+        max_redirects->times ? (unsigned)max_redirects->whole : DEFAULT_MAX_REDIRECTS;
+    run->workers = workers->times ? (unsigned)workers->whole : 1;
+    if (run->workers > run->concurrency)
+        run->workers = (unsigned)run->concurrency;
+}
+
+bool settings_make(const struct arguments *arguments, const struct plan *plan,
+                   struct settings *settings, struct faults *faults)
+{
+    const struct option_value *rampup = value_of(arguments, OPT_RAMPUP);
+    double rampup_s = rampup->times ? rampup->number : plan->rampup_s;
+    struct run_options *run = &settings->run;
+
+    *settings = (struct settings){.json = settings_json(arguments)};
+    settings->stats = settings->json || arguments_has(arguments, OPT_STATS);
+    run->plan = plan;
+    set_load(arguments, plan, run);
+    if (!check_load(run, faults))
+        return false;
+    set_limits(arguments, run);
+    run->rampup_ns = duration_of_seconds(rampup_s);
+    run->relaxed = arguments_has(arguments, OPT_RELAXED);
+    run->wants_verbose = arguments_has(arguments, OPT_VERBOSE) && !settings->json;
+    /* -q -v prints requests and responses without the lines between them. */
+    run->wants_lines =
+        run->wants_verbose || (!arguments_has(arguments, OPT_QUIET) && !settings->json);
+    run->wants_report = arguments_has(arguments, OPT_REPORT);
+    settings->banner = (struct banner){
+        .concurrency = run->concurrency,
+        .iterations = run->iterations,
+        .duration_ns = run->duration_ns,
+        .rampup_s = rampup_s,
+        .report = str_of(value_of(arguments, OPT_REPORT)->text),
+        .base = plan->base,
+    };
+    return true;
+}
+
+static bool is_set(const char *value)
+{
+    return value && *value;
+}
+
+bool settings_color(enum color wanted, bool is_terminal, const struct color_env *env)
+{
+    if (wanted != COLOR_AUTO)
+        return wanted == COLOR_ALWAYS;
+    if (is_set(env->no_color))
+        return false;
+    if (is_set(env->clicolor_force) && strcmp(env->clicolor_force, "0") != 0)
+        return true;
+    return is_terminal && !(env->term && strcmp(env->term, "dumb") == 0);
+}

@@ -1,0 +1,38 @@
+/*
+ * From the command line and the plan to what a run needs, with the checks that need both. Pure.
+ */
+#ifndef CLI_SETTINGS_H
+#define CLI_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "base/faults.h"
+#include "cli/arguments.h"
+#include "out/banner.h"
+#include "plan/plan.h"
+#include "run/run.h"
+
+struct settings {
+    struct run_options run; /* without format, write and ctx */
+    struct banner banner;
+    bool stats, json;
+};
+
+/* The checks that need no plan, made before anything is read: whether what was asked for goes
+ * together. False if a fault that was added is an error. */
+bool settings_check(const struct arguments *arguments, struct faults *faults);
+
+/* False with a fault if plan and flags do not go together. Borrows from both. */
+bool settings_make(const struct arguments *arguments, const struct plan *plan,
+                   struct settings *settings, struct faults *faults);
+
+/* Does standard output have to stay free for one JSON document? */
+bool settings_json(const struct arguments *arguments);
+
+/* The environment that colour depends on; NULL: not set. */
+struct color_env {
+    const char *no_color, *clicolor_force, *term;
+};
+bool settings_color(enum color wanted, bool is_terminal, const struct color_env *env);
+
+#endif
