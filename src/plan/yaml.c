@@ -130,7 +130,12 @@ static struct place place_of_byte(const struct yaml_reader *reader, size_t offse
 static void unreadable(const struct yaml_reader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;
-    struct place place = place_of_byte(reader, parser->problem_offset);
+    size_t at = parser->problem_offset;
+    if (strcmp(parser->problem, "invalid trailing UTF-8 octet") == 0)
+        do
+            at--;
+        while (((unsigned char)reader->text.p[at] & 0xc0) == 0x80);
+    struct place place = place_of_byte(reader, at);
     if (parser->problem_value == 0)
         faults_error(reader->faults, place, NULL, "a NUL byte: this is no text");
     else if (strncmp(parser->problem, "control", 7) == 0)
@@ -139,7 +144,7 @@ static void unreadable(const struct yaml_reader *reader)
                      (unsigned)parser->problem_value);
     else
         faults_error(reader->faults, place, "save the file as UTF-8", "the byte 0x%02X is no UTF-8",
-                     (unsigned)parser->problem_value & 0xff);
+                     (unsigned char)reader->text.p[at]);
 }
 
 /* What libyaml calls the problem, in plain words and with what would be right. */
@@ -172,6 +177,7 @@ static const struct wording {
      "indent with blanks"},
     {"found a tab character where an indentation space is expected", false,
      "a tab in the indentation", "indent with blanks"},
+    {"did not find expected <document start>", false, "expected '---' after the directive", NULL},
     {"found undefined tag handle", false, "a tag whose handle nothing defines",
      "put text that begins with '!' in quotes"},
     {"found incompatible YAML document", false, "a version of YAML that is not read", "%YAML 1.2"},

@@ -40,8 +40,8 @@ struct yaml_source {
 };
 
 /*
- * Parses the first document. Nodes live in the arena; aliases share the node they stand for (a
- * tree for readers, who never change it), and count as often as they do. NULL if there is an error
+ * Parses the first document. Nodes live in the arena; aliases share the children of what they stand
+ * for, which nobody changes, and count as all that they stand for. NULL if there is an error
  * (added to faults) or no document at all (an error too: "the file is empty"). Further documents
  * are a warning. UTF-8 with or without a byte-order mark; anything else is an error with its place.
  * Nodes below a key that begins with "with_items" are data: they count towards YAML_MAX_DATA_NODES

@@ -145,6 +145,19 @@ static bool add_scalar(struct composer *c)
     return push(c, node, 0);
 }
 
+/* Adds what the alias stands for: a node with the alias's place and the same children. */
+static bool add_copy(struct composer *c, const struct anchor *anchor)
+{
+    if (!count(c, anchor->weight))
+        return false;
+    struct yaml_node *node = new_node(c, anchor->node->kind);
+    unsigned line = node->line, column = node->column;
+    *node = *anchor->node;
+    node->line = line;
+    node->column = column;
+    return push(c, node, anchor->height);
+}
+
 static bool add_alias(struct composer *c)
 {
     const char *name = c->token.anchor;
@@ -161,7 +174,7 @@ static bool add_alias(struct composer *c)
                      "lists and mappings are nested more than %d deep by the alias '*%.100s'",
                      YAML_MAX_DEPTH, name);
     else
-        return count(c, anchor->weight) && push(c, anchor->node, anchor->height);
+        return add_copy(c, anchor);
     return false;
 }
 
