@@ -1,0 +1,282 @@
+/* links: cli */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "cli/arguments.h"
+#include "cli/settings.h"
+
+#define MAX_WORDS 32
+
+/* A command line against a plan that has only settings. */
+struct trial {
+    char *copy;
+    char *argv[MAX_WORDS];
+    struct arguments args;
+    struct faults faults;
+    struct plan plan;
+    struct settings settings;
+};
+
+static void start(struct trial *trial, const char *text)
+{
+    static char program[] = "driller";
+    int argc = 0;
+
+    *trial = (struct trial){.copy = xstrdup(text)};
+    trial->plan.iterations = 1;
+    trial->argv[argc++] = program;
+    for (char *at, *word = strtok_r(trial->copy, " ", &at); word; word = strtok_r(NULL, " ", &at))
+        trial->argv[argc++] = word;
+    faults_init(&trial->faults);
+    if (!arguments_parse(argc, trial->argv, &trial->args, &trial->faults))
+        fail_msg("%s: %s", text, trial->faults.items[0].text);
+}
+
+static void end(struct trial *trial)
+{
+    arguments_fini(&trial->args);
+    faults_fini(&trial->faults);
+    free(trial->copy);
+}
+
+static void plan_says(struct trial *trial, uint64_t iterations, uint64_t concurrency)
+{
+    trial->plan.has_iterations = iterations > 0;
+    trial->plan.iterations = iterations ? iterations : 1;
+    trial->plan.has_concurrency = concurrency > 0;
+    trial->plan.concurrency = concurrency;
+}
+
+/* What flags and the plan's numbers (0: not there) make of iterations and concurrency. */
+static void test_concurrency(void **state)
+{
+    static const struct {
+        const char *flags;
+        uint64_t plan_iterations, plan_concurrency;
+        uint64_t iterations, concurrency; /* 0, 0: refused */
+    } cases[] = {
+        {"run u", 0, 0, 1, 1},
+        {"run u -i 5", 0, 0, 5, 1},
+        {"run u -i 6 -p 3", 0, 0, 6, 3},
+        {"run u -p 4", 0, 0, 0, 0},
+        {"run u", 4, 0, 4, 4},
+        {"run u", 6, 2, 6, 2},
+        {"run u -i 2", 4, 0, 2, 2},
+        {"run u -i 9", 4, 0, 9, 4},
+        {"run u -i 2 -p 1", 6, 2, 2, 1},
+        {"run u", 2, 5, 0, 0},
+        {"run u -i 2", 6, 3, 0, 0},
+        {"run u", 0, 2, 0, 0},
+        {"run u -i 2 -p 3", 4, 0, 0, 0},
+        {"run u", 2000000, 0, 0, 0},
+        {"run u -p 7", 2000000, 0, 2000000, 7},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct trial trial;
+        bool good;
+
+        start(&trial, cases[i].flags);
+        plan_says(&trial, cases[i].plan_iterations, cases[i].plan_concurrency);
+        good = settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults);
+        if (good != (cases[i].concurrency > 0))
+            fail_msg("case %zu", i);
+        assert_int_equal(trial.faults.errors, !good);
+        if (good) {
+            assert_int_equal(trial.settings.run.iterations, cases[i].iterations);
+            assert_int_equal(trial.settings.run.concurrency, cases[i].concurrency);
+            assert_int_equal(trial.settings.run.duration_ns, 0);
+            assert_int_equal(trial.settings.banner.iterations, cases[i].iterations);
+            assert_int_equal(trial.settings.banner.concurrency, cases[i].concurrency);
+        }
+        end(&trial);
+    }
+}
+
+static void test_the_original_words(void **state)
+{
+    struct trial trial;
+
+    (void)state;
+    start(&trial, "run u -p 4");
+    assert_false(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_string_equal(trial.faults.items[0].text,
+                        "the concurrency can not be higher than the number of iterations");
+    end(&trial);
+}
+
+static void test_duration(void **state)
+{
+    struct trial trial;
+
+    (void)state;
+    start(&trial, "run u -d 1.5s -p 9");
+    plan_says(&trial, 4, 0);
+    assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_int_equal(trial.settings.run.iterations, 0);
+    assert_int_equal(trial.settings.run.duration_ns, 1500000000);
+    assert_int_equal(trial.settings.banner.duration_ns, 1500000000);
+    assert_int_equal(trial.settings.run.concurrency, 9);
+    end(&trial);
+
+    start(&trial, "run u -d 2");
+    plan_says(&trial, 4, 0);
+    assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_int_equal(trial.settings.run.concurrency, 4);
+    end(&trial);
+}
+
+static void test_defaults(void **state)
+{
+    struct trial trial;
+
+    (void)state;
+    start(&trial, "run u");
+    trial.plan.rampup_s = 2.5;
+    assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_ptr_equal(trial.settings.run.plan, &trial.plan);
+    assert_int_equal(trial.settings.run.timeout_ns, 10000000000);
+    assert_int_equal(trial.settings.run.max_body, 64 << 20);
+    assert_int_equal(trial.settings.run.max_redirects, 10);
+    assert_int_equal(trial.settings.run.workers, 1);
+    assert_int_equal(trial.settings.run.rampup_ns, 2500000000);
+    assert_true(trial.settings.banner.rampup_s == 2.5);
+    assert_int_equal(trial.settings.banner.report.n, 0);
+    assert_false(trial.settings.run.relaxed || trial.settings.run.wants_report);
+    assert_false(trial.settings.stats || trial.settings.json);
+    end(&trial);
+}
+
+static void test_flags_beat_the_plan(void **state)
+{
+    struct trial trial;
+
+    (void)state;
+    start(&trial, "run u -i 8 -p 2 -w 9 -e 0.5 -o 1.25 --max-body 10k --max-redirects 0 "
+                  "--relaxed-interpolations -r out.yml -s");
+    trial.plan.rampup_s = 9;
+    assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_int_equal(trial.settings.run.workers, 2); /* no more than users */
+    assert_int_equal(trial.settings.run.rampup_ns, 500000000);
+    assert_int_equal(trial.settings.run.timeout_ns, 1250000000);
+    assert_int_equal(trial.settings.run.max_body, 10240);
+    assert_int_equal(trial.settings.run.max_redirects, 0);
+    assert_true(trial.settings.run.relaxed && trial.settings.run.wants_report);
+    assert_true(trial.settings.stats && !trial.settings.json);
+    assert_true(str_eq(trial.settings.banner.report, STR("out.yml")));
+    end(&trial);
+}
+
+static void test_what_is_printed(void **state)
+{
+    static const struct {
+        const char *flags;
+        bool lines, verbose;
+    } cases[] = {
+        {"run u", true, false},
+        {"run u -q", false, false},
+        {"run u -v", true, true},
+        {"run u -q -v", true, true},
+        {"run u --stats-format json", false, false},
+        {"run u --stats-format json -v", false, false},
+        {"run u --stats-format text", true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct trial trial;
+
+        start(&trial, cases[i].flags);
+        assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+        assert_int_equal(trial.settings.run.wants_lines, cases[i].lines);
+        assert_int_equal(trial.settings.run.wants_verbose, cases[i].verbose);
+        if (trial.settings.json)
+            assert_true(trial.settings.stats);
+        end(&trial);
+    }
+}
+
+/* Whether settings_check lets a command line pass, and what it says. */
+static void checks(const char *flags, const char *error, const char *warning)
+{
+    struct trial trial;
+    const char *said;
+
+    start(&trial, flags);
+    assert_int_equal(settings_check(&trial.args, &trial.faults), error == NULL);
+    assert_int_equal(trial.faults.n, error || warning);
+    said = trial.faults.n ? trial.faults.items[0].text : NULL;
+    if (error)
+        assert_string_equal(said, error);
+    if (warning)
+        assert_string_equal(said, warning);
+    end(&trial);
+}
+
+static void test_cross_checks(void **state)
+{
+    (void)state;
+    checks("run u", NULL, NULL);
+    checks("run u -c f -t 5", NULL, NULL);
+    checks("run u -c f", "--compare needs --threshold", NULL);
+    checks("run u -c f -t 5 --stats-format json",
+           "--compare cannot be combined with --stats-format json", NULL);
+    checks("run u -t 5", NULL, "--threshold does nothing without --compare");
+    checks("run - -b f",
+           "`run -` reads an ad-hoc target URL from stdin and cannot be combined with --benchmark",
+           NULL);
+    checks("run -b -", NULL, NULL);
+    checks("--list-tags", "--list-tags requires --benchmark", NULL);
+    checks("run u --list-tags", "--list-tags requires --benchmark", NULL);
+    checks("--list-tags -b f", NULL, NULL);
+    checks("run u -d 5x", "--duration: '5x' is not a duration", NULL);
+    checks("run u -d 0", "--duration: '0' is not a duration", NULL);
+}
+
+static void test_color(void **state)
+{
+    const struct color_env none = {NULL, NULL, NULL};
+    const struct color_env xterm = {NULL, NULL, "xterm"};
+    const struct color_env dumb = {NULL, NULL, "dumb"};
+    const struct color_env no_color = {"1", NULL, "xterm"};
+    const struct color_env empty_no_color = {"", NULL, "xterm"};
+    const struct color_env force = {NULL, "1", "dumb"};
+    const struct color_env force_zero = {NULL, "0", "xterm"};
+    const struct color_env both = {"1", "1", "xterm"};
+
+    (void)state;
+    assert_true(settings_color(COLOR_AUTO, true, &xterm));
+    assert_true(settings_color(COLOR_AUTO, true, &none));
+    assert_false(settings_color(COLOR_AUTO, false, &xterm));
+    assert_false(settings_color(COLOR_AUTO, true, &dumb));
+    assert_false(settings_color(COLOR_AUTO, true, &no_color));
+    assert_true(settings_color(COLOR_AUTO, true, &empty_no_color));
+    assert_true(settings_color(COLOR_AUTO, false, &force));
+    assert_false(settings_color(COLOR_AUTO, false, &force_zero));
+    assert_false(settings_color(COLOR_AUTO, true, &both));
+    assert_true(settings_color(COLOR_ALWAYS, false, &no_color));
+    assert_false(settings_color(COLOR_NEVER, true, &force));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_concurrency),
+        cmocka_unit_test(test_the_original_words),
+        cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_flags_beat_the_plan),
+        cmocka_unit_test(test_what_is_printed),
+        cmocka_unit_test(test_cross_checks),
+        cmocka_unit_test(test_color),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
