@@ -304,7 +304,7 @@ static bool pick(const struct build *b, const struct yaml_node *node)
         return false;
     }
     if ((uint64_t)n > items->count) {
-        faults_error(b->faults, at(b, node), NULL, "pick is %lld, but there are %llu items",
+        faults_error(b->faults, at(b, node), NULL, "pick is %lld, more than there are items (%llu)",
                      (long long)n, (unsigned long long)items->count);
         return false;
     }
