@@ -1,5 +1,7 @@
 #include "out/banner.h"
 
+#include "base/url.h"
+
 static void begin_line(struct buf *out, const struct style *style, struct str key)
 {
     style_add(out, style, PAINT_YELLOW, key);
@@ -13,41 +15,14 @@ static void end_line(struct buf *out, const struct style *style)
     buf_add_char(out, '\n');
 }
 
-static size_t skip_any(struct str s, size_t at, const char *these)
-{
-    while (at < s.n && s.p[at] && strchr(these, s.p[at]))
-        at++;
-    return at;
-}
-
-/* The length of "http://" or what a URL parser takes for it. */
-static size_t scheme_length(struct str s)
-{
-    size_t colon = str_find(s, ':');
-    struct str scheme = str_trim((struct str){s.p, colon});
-
-    if (colon == s.n ||
-        !(str_eq_nocase(scheme, STR("http")) || str_eq_nocase(scheme, STR("https"))))
-        return 0;
-    return skip_any(s, colon + 1, "/\\\t\r\n");
-}
-
 static void add_base(struct buf *out, struct str base)
 {
-    static const struct style plain = {0};
-    size_t start = scheme_length(base);
-    size_t at_sign = start;
+    struct buf shown;
 
-    for (size_t i = start; i < base.n && skip_any(base, i, "/\\?#") == i; i++) {
-        if (base.p[i] == '@')
-            at_sign = i;
-    }
-    if (at_sign > start) {
-        style_printable(out, &plain, PAINT_NONE, (struct str){base.p, start}, STYLE_MAX);
-        buf_add_str(out, STR("***"));
-        base = str_skip(base, at_sign);
-    }
-    style_printable(out, &plain, PAINT_NONE, base, STYLE_MAX);
+    buf_init(&shown, BUF_NO_MAX);
+    url_hide_credentials(base, &shown);
+    style_printable(out, &(struct style){0}, PAINT_NONE, buf_str(&shown), STYLE_MAX);
+    buf_fini(&shown);
 }
 
 void banner_write(struct buf *out, const struct style *style, const struct banner *banner)

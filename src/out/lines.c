@@ -9,40 +9,52 @@ static void add_quote(struct buf *out)
     buf_add_char(out, '"');
 }
 
-static void add_status(struct buf *out, const struct style *style, unsigned status)
+/* "200 OK", at most STATUS_MAX bytes; its end. */
+#define STATUS_MAX 80
+static char *put_status(char *p, const struct style *style, unsigned status)
 {
     enum paint paint = status / 100 == 5   ? PAINT_RED
                        : status / 100 == 4 ? PAINT_CYAN
                                            : PAINT_YELLOW;
     struct str phrase = str_of(status_phrase(status));
 
-    style_begin(out, style, paint);
-    buf_add_u64(out, status);
+    p = style_put(p, style_on(style, paint));
+    p = style_put_u64(p, status);
     if (phrase.n) {
-        buf_add_char(out, ' ');
-        buf_add_str(out, phrase);
+        *p++ = ' ';
+        p = style_put(p, phrase);
     }
-    style_end(out, style, paint);
+    return style_put(p, style_off(style, paint));
+}
+
+static char *put_error(char *p, const struct style *style, const struct line_result *result)
+{
+    p = style_put(p, style_on(style, PAINT_RED));
+    p = style_put(p, STR("ERR"));
+    p = style_put(p, style_off(style, PAINT_RED));
+    *p++ = ' ';
+    return style_put(p, str_of(outcome_label(result->outcome, result->where)));
 }
 
 void line_request(struct buf *out, const struct style *style, struct str name, struct str url,
                   const struct line_result *result)
 {
+    char *p;
+
     style_column(out, style, PAINT_GREEN, name);
     style_printable(out, style, PAINT_BOLD_BLUE, url, MAX_LONG);
-    buf_add_char(out, ' ');
-    if (result->outcome == OUTCOME_RESPONSE) {
-        add_status(out, style, result->status);
-    } else {
-        style_add(out, style, PAINT_RED, STR("ERR"));
-        buf_add_char(out, ' ');
-        buf_add_str(out, str_of(outcome_label(result->outcome, result->where)));
-    }
-    buf_add_char(out, ' ');
-    style_begin(out, style, PAINT_CYAN);
-    style_time(out, style, result->latency_ns);
-    style_end(out, style, PAINT_CYAN);
-    buf_add_char(out, '\n');
+    if (!buf_reserve(out, STATUS_MAX + STYLE_TIME_MAX + 2 * STYLE_CODE_MAX + 3))
+        return;
+    p = out->p + out->n;
+    *p++ = ' ';
+    p = result->outcome == OUTCOME_RESPONSE ? put_status(p, style, result->status)
+                                            : put_error(p, style, result);
+    *p++ = ' ';
+    p = style_put(p, style_on(style, PAINT_CYAN));
+    p = style_put_time(p, style, result->latency_ns);
+    p = style_put(p, style_off(style, PAINT_CYAN));
+    *p++ = '\n';
+    out->n = (size_t)(p - out->p);
 }
 
 void line_cause(struct buf *out, const struct style *style, struct str cause)
@@ -179,11 +191,13 @@ void line_verbose_response(struct buf *out, const struct style *style, struct st
                            unsigned status, const struct line_field *fields, size_t n,
                            uint64_t latency_ns, struct str body)
 {
+    char shown[STATUS_MAX];
+
     style_add(out, style, PAINT_BOLD_GREEN, STR("<<<"));
     buf_add_str(out, STR(" URL: "));
     text_printable(out, url, MAX_LONG);
     buf_add_str(out, STR(", STATUS: "));
-    add_status(out, style, status);
+    buf_add(out, shown, (size_t)(put_status(shown, style, status) - shown));
     buf_add_str(out, STR(", HEADERS: "));
     add_fields(out, style, fields, n);
     buf_add_str(out, STR(" DURATION: "));
