@@ -2,6 +2,7 @@
 # the interface target driller_flags, which each target of the project links.
 
 option(DRILLER_TESTS "Build the unit tests" ON)
+option(DRILLER_EXAMPLES "Build the server that the examples and the end-to-end tests use" ON)
 option(DRILLER_WERROR "Treat warnings as errors" OFF)
 option(DRILLER_COVERAGE "Count executed lines and branches" OFF)
 set(DRILLER_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
