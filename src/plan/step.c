@@ -155,7 +155,7 @@ static enum schema_place kind_of(const struct yaml_node *node)
 /* A step that does nothing; most likely what it should do is misspelt. */
 static void compile_none(struct compiler *c, const struct step_in *in, struct step *step)
 {
-    const struct yaml_node *node = in->node, *unknown = NULL;
+    const struct yaml_node *node = in->node, *unknown = NULL, *assign = yaml_get(node, "assign");
     const char *key, *help;
 
     step->kind = STEP_ASSIGN;
@@ -169,13 +169,14 @@ static void compile_none(struct compiler *c, const struct step_in *in, struct st
     if (unknown)
         faults_error(c->faults, compile_at(in, unknown), help, "no step is called '%.*s'",
                      unknown->text.n < 80 ? (int)unknown->text.n : 80, unknown->text.p);
-    else if (yaml_get(node, "assign"))
-        faults_error(c->faults, compile_at(in, yaml_get(node, "assign")),
-                     "assign: {key: name, value: text}", "assign must be a mapping");
+    else if (assign)
+        faults_error(c->faults, compile_at(in, assign), "assign: {key: name, value: text}",
+                     "assign must be a mapping");
     else
         faults_error(c->faults, compile_at(in, node), help, "this step does nothing");
     /* What it would set is not unknown to the steps behind it. */
-    compile_variable(c, in, yaml_get(node, "assign"), ORIGIN_PLAN);
+    if (in->runs && assign && assign->kind == YAML_SCALAR && scope_name_valid(assign->text))
+        scope_set(&c->scope, assign->text, ORIGIN_PLAN);
     c->scope.item_known = c->scope.item_known || items_node(node, &key);
 }
 
