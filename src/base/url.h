@@ -57,6 +57,9 @@ const char *url_result_text(enum url_result result);
  */
 bool url_target(struct str text, struct buf *out);
 
+/* Appends a URL as it was written, with "***" in place of its user name and password. */
+bool url_hide_credentials(struct str url, struct buf *out);
+
 /* Percent-decodes (RFC 3986 §2.1); a '%' without two hex digits stays. */
 bool url_decode(struct str s, struct buf *out);
 

@@ -14,7 +14,8 @@
 
 struct name {
     struct name *next;
-    struct resolver *resolver; /* NULL: nobody waits for the thread's answer any more */
+    struct loop *loop;
+    bool orphaned; /* the resolver is gone: nobody waits for the thread's answer any more */
     uv_getaddrinfo_t request;
     bool asking;
     const char *error;
@@ -54,7 +55,7 @@ void resolver_free(struct resolver *resolver)
         struct name *name = resolver->names;
         resolver->names = name->next;
         if (name->asking) {
-            name->resolver = NULL;
+            name->orphaned = true;
             uv_cancel((uv_req_t *)&name->request);
         } else {
             name_free(name);
@@ -94,12 +95,12 @@ static void answered(uv_getaddrinfo_t *request, int status, struct addrinfo *inf
 {
     struct name *name = request->data;
     name->asking = false;
-    if (!name->resolver) {
+    loop_uv_pending(name->loop, -1);
+    if (name->orphaned) {
         uv_freeaddrinfo(info);
         name_free(name);
         return;
     }
-    loop_uv_pending(name->resolver->loop, -1);
     if (status == 0) {
         free(name->addresses);
         name->addresses = addresses_of(info, name->port);
@@ -151,7 +152,7 @@ static struct name *name_add(struct resolver *resolver, struct str host, uint16_
     struct name *name = xcalloc(1, sizeof *name);
     memcpy(name->host, host.p, host.n);
     name->port = port;
-    name->resolver = resolver;
+    name->loop = resolver->loop;
     name->request.data = name;
     name->next = resolver->names;
     resolver->names = name;
@@ -162,11 +163,11 @@ static struct name *name_add(struct resolver *resolver, struct str host, uint16_
 static void name_ask(struct name *name)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    int status = uv_getaddrinfo(loop_uv(name->resolver->loop), &name->request, answered,
+    int status = uv_getaddrinfo(loop_uv(name->loop), &name->request, answered,
                                 name->host, NULL, &hints);
     name->asking = status == 0;
     if (name->asking) {
-        loop_uv_pending(name->resolver->loop, 1);
+        loop_uv_pending(name->loop, 1);
     } else {
         name->error = uv_strerror(status);
         name->failed_ns = clock_ns();

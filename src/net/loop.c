@@ -80,15 +80,30 @@ struct loop *loop_new(void)
     return loop;
 }
 
+static void run_tasks(struct loop *loop)
+{
+    struct task *task = loop->tasks;
+    loop->tasks = NULL;
+    loop->tasks_end = &loop->tasks;
+    while (task) {
+        struct task *next = task->next;
+        task->queued = false;
+        task->run(task);
+        task = next;
+    }
+}
+
 bool loop_free(struct loop *loop)
 {
     if (!loop) {
         return true;
     }
+    while (loop->tasks) {
+        run_tasks(loop);
+    }
+    uv_run(&loop->uv, UV_RUN_NOWAIT);
     if (loop->uv_pending) {
         return false;
-    }
-    while (uv_run(&loop->uv, UV_RUN_NOWAIT)) {
     }
     uv_loop_close(&loop->uv);
     close(loop->wake_fd);
@@ -257,19 +272,6 @@ static void run_timers(struct loop *loop, uint64_t now)
     }
     if (next < loop->next_due_ns) {
         loop->next_due_ns = next;
-    }
-}
-
-static void run_tasks(struct loop *loop)
-{
-    struct task *task = loop->tasks;
-    loop->tasks = NULL;
-    loop->tasks_end = &loop->tasks;
-    while (task) {
-        struct task *next = task->next;
-        task->queued = false;
-        task->run(task);
-        task = next;
     }
 }
 

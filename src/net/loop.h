@@ -16,7 +16,7 @@ struct loop;
 
 /* NULL if the kernel refuses (descriptors, memory). */
 struct loop *loop_new(void);
-/* Everything that was watched, started or deferred must be done with. False if a name look-up is
+/* Runs the tasks that are left. Everything that was watched or started must be done with. False if a name look-up is
  * still under way in another thread: then the loop's memory is left to it, and the process should
  * end by _exit. NULL is allowed. */
 bool loop_free(struct loop *loop);

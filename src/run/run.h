@@ -36,6 +36,7 @@ struct run_result {
     uint64_t assertions_failed;
     uint64_t abandoned;       /* iterations given up for a missing variable */
     uint64_t not_sent;        /* requests with the outcome local */
+    bool leaves_threads;      /* a name look-up would not end: leave by _exit, not exit */
 };
 
 /*

@@ -1,0 +1,223 @@
+#include "run/run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/signals.h"
+#include "run/vu.h"
+
+/* Descriptors that are no connections: standard streams, the report, a loop's own, commands'
+ * pipes. */
+#define DESCRIPTORS_FIXED 32
+#define DESCRIPTORS_A_WORKER 16
+
+bool run_check_descriptors(uint64_t concurrency, unsigned workers, uint64_t *needed,
+                           uint64_t *limit)
+{
+    struct rlimit now;
+    *needed = concurrency + (uint64_t)workers * DESCRIPTORS_A_WORKER + DESCRIPTORS_FIXED;
+    *limit = 0;
+    if (getrlimit(RLIMIT_NOFILE, &now) != 0) {
+        return true;
+    }
+    *limit = now.rlim_max;
+    if (now.rlim_cur < now.rlim_max) {
+        now.rlim_cur = now.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &now);
+    }
+    return now.rlim_max == RLIM_INFINITY || *needed <= now.rlim_max;
+}
+
+static double cpu_seconds(const struct rusage *usage)
+{
+    return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+           (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
+/* --- the main thread while the workers work --- */
+
+static void stop_workers(struct shared *shared, struct worker *workers)
+{
+    atomic_store(&shared->stop, true);
+    for (unsigned i = 0; i < shared->options->workers; i++) {
+        loop_wake(workers[i].loop);
+    }
+}
+
+/* Writes what the workers have handed on; false if the writer gave up. */
+static bool write_pieces(struct shared *shared)
+{
+    enum output output;
+    struct buf text;
+    bool written = true;
+    while (written && outbox_take(shared->outbox, &output, &text)) {
+        written = shared->options->write(shared->options->ctx, output, buf_str(&text));
+        buf_fini(&text);
+    }
+    return written;
+}
+
+/* Until every worker has ended: passes their text on, and stops them when a signal comes or
+ * nobody reads any more. */
+static void attend(struct shared *shared, struct worker *workers, struct run_result *result)
+{
+    bool stopped = false;
+    while (atomic_load(&shared->working) > 0) {
+        struct pollfd fd = {.fd = outbox_fd(shared->outbox), .events = POLLIN};
+        if (!signals_seen() || stopped) {
+            poll(&fd, 1, -1);
+        }
+        if (!result->write_failed && !write_pieces(shared)) {
+            result->write_failed = true;
+            outbox_close(shared->outbox);
+        }
+        if (result->write_failed) {
+            write_pieces(shared);
+        }
+        if ((signals_seen() || result->write_failed) && !stopped) {
+            stopped = true;
+            stop_workers(shared, workers);
+        }
+    }
+}
+
+/* --- start and end --- */
+
+static bool start_thread(struct worker *worker, const char **why)
+{
+    if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0) {
+        *why = "a worker thread could not be started";
+        return false;
+    }
+    return true;
+}
+
+/* Starts all workers, with signals blocked in them, so that the main thread gets them. */
+static unsigned start_workers(struct shared *shared, struct worker *workers, const char **why)
+{
+    sigset_t block, before;
+    unsigned started = 0;
+    sigemptyset(&block);
+    sigaddset(&block, SIGINT);
+    sigaddset(&block, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &block, &before);
+    shared->start_ns = clock_ns();
+    atomic_store(&shared->working, shared->options->workers);
+    while (started < shared->options->workers && start_thread(&workers[started], why)) {
+        started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+static void say_count(void *ctx, struct str text, uint64_t count)
+{
+    const struct run_options *options = ctx;
+    struct outputs outputs;
+    struct buf line;
+    buf_init(&line, BUF_NO_MAX);
+    buf_add_str(&line, text);
+    buf_add_str(&line, STR(": "));
+    buf_add_u64(&line, count);
+    buf_add_str(&line, STR(" times in all"));
+    struct event event = {.kind = EVENT_WARNING, .value = buf_str(&line)};
+    for (unsigned i = 0; i < OUTPUT_COUNT; i++) {
+        buf_init(&outputs.text[i], BUF_NO_MAX);
+    }
+    options->format(options->ctx, &event, &outputs);
+    for (unsigned i = 0; i < OUTPUT_COUNT; i++) {
+        if (outputs.text[i].n) {
+            options->write(options->ctx, (enum output)i, buf_str(&outputs.text[i]));
+        }
+        buf_fini(&outputs.text[i]);
+    }
+    buf_fini(&line);
+}
+
+static void collect(struct shared *shared, struct worker *workers, struct snapshot *snapshot,
+                    struct run_result *result)
+{
+    const struct run_options *options = shared->options;
+    uint64_t ended_ns = shared->start_ns;
+    for (unsigned i = 0; i < options->workers; i++) {
+        const struct worker *worker = &workers[i];
+        snapshot_add(snapshot, &worker->recorder);
+        ended_ns = worker->ended_ns > ended_ns ? worker->ended_ns : ended_ns;
+        result->assertions_failed += worker->assertions_failed;
+        result->abandoned += worker->abandoned;
+        result->not_sent += worker->not_sent;
+    }
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    snapshot->duration_ns = ended_ns - shared->start_ns;
+    snapshot->cpu_s = cpu_seconds(&usage);
+    snapshot->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+    snapshot->tls_verified = -1;
+    snapshot->interrupted = result->signal == SIGINT    ? "SIGINT"
+                            : result->signal == SIGTERM ? "SIGTERM"
+                                                        : NULL;
+    if (!result->write_failed) {
+        notices_each(shared->notices, say_count, (void *)(uintptr_t)options);
+    }
+}
+
+/* Runs the workers that were made; false if none could be started. */
+static bool work(struct shared *shared, struct worker *workers, struct run_result *result,
+                 const char **why)
+{
+    unsigned started = start_workers(shared, workers, why);
+    bool all = started == shared->options->workers;
+    if (!all) {
+        atomic_fetch_sub(&shared->working, shared->options->workers - started);
+        stop_workers(shared, workers);
+    }
+    attend(shared, workers, result);
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+    if (!result->write_failed) {
+        result->write_failed = !write_pieces(shared);
+    }
+    result->signal = signals_seen();
+    return all;
+}
+
+bool run(const struct run_options *options, struct snapshot *snapshot, struct run_result *result,
+         const char **why)
+{
+    struct shared shared = {.options = options, .outbox = outbox_new()};
+    *result = (struct run_result){0};
+    if (!shared.outbox) {
+        *why = "file descriptors are short";
+        return false;
+    }
+    shared.notices = notices_new();
+    struct worker *workers = xcalloc(options->workers, sizeof *workers);
+    bool made = true;
+    unsigned n = 0;
+    while (n < options->workers && made) {
+        uint64_t share = options->concurrency / options->workers +
+                         (n < options->concurrency % options->workers);
+        made = worker_init(&workers[n], &shared, n, share, why);
+        n++;
+    }
+    signals_start(shared.outbox);
+    made = made && work(&shared, workers, result, why);
+    signals_stop();
+    if (made) {
+        snapshot_init(snapshot, options->plan->names, options->plan->n_names);
+        collect(&shared, workers, snapshot, result);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        worker_fini(&workers[i]);
+        result->leaves_threads |= workers[i].leaves_loop;
+    }
+    free(workers);
+    notices_free(shared.notices);
+    outbox_free(shared.outbox);
+    return made;
+}

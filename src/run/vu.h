@@ -1,0 +1,73 @@
+/*
+ * A virtual user: a small state machine over the plan's steps. It runs until a step has to wait
+ * (a request, a delay, a command), and what it waited for has it run on.
+ */
+#ifndef RUN_VU_H
+#define RUN_VU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/worker.h"
+
+enum vu_state {
+    VU_IDLE,    /* not started, or done */
+    VU_RUNNING, /* on the stack, or about to be */
+    VU_REQUEST, /* its exchange is under way */
+    VU_WAITING, /* for its timer */
+    VU_COMMAND  /* for its process */
+};
+
+struct vu {
+    struct worker *worker;
+    enum vu_state state;
+    bool in_iteration;
+    bool paused;      /* has waited for an origin that is down; the next attempt is due */
+    uint32_t step;
+    uint64_t item;    /* of the present step */
+    uint64_t iteration_start_ns;
+    struct vars vars;
+    struct jar jar;
+    struct exchange exchange;
+    struct request request;
+    struct buf text;  /* what `request` points into */
+    struct response *incoming; /* where the next kept response goes */
+    struct process *process;
+    struct timer timer;
+    struct task again;
+};
+
+void vu_init(struct vu *vu, struct worker *worker);
+void vu_fini(struct vu *vu);
+/* Begins at start_ns: now if that is not in the future. */
+void vu_start(struct vu *vu, uint64_t start_ns, uint64_t now_ns);
+/* The run is over: gives up what is under way, without counting it as anything but aborted. */
+void vu_stop(struct vu *vu);
+
+/* --- between vu.c and its steps (vu_step.c, vu_request.c) --- */
+
+enum vu_next {
+    VU_NEXT,    /* the step is done */
+    VU_AGAIN,   /* the same step once more (its next item) */
+    VU_WAIT,    /* something will call vu_resume */
+    VU_GIVE_UP, /* the iteration is abandoned */
+};
+
+enum vu_next vu_run_step(struct vu *vu, const struct step *step);
+enum vu_next vu_run_request(struct vu *vu, const struct step *step);
+/* What the step waited for has happened. */
+void vu_resume(struct vu *vu, enum vu_next next);
+
+/* Renders a template into `out` (emptied); false if a variable is missing: *missing tells which
+ * (never under --relaxed-interpolations). */
+bool vu_render(struct vu *vu, const struct template *template, struct buf *out,
+               const struct path **missing);
+/* The resolver that relaxed and strict runs share; ctx is the vu. */
+bool vu_resolve(void *ctx, const struct path *path, struct buf *out);
+/* Says something of a place once and counts it (run/notices.h). */
+void vu_notice(struct vu *vu, const void *place, struct str before, struct str what,
+               struct str after);
+/* The present step's name, rendered (as written if that cannot be); lives until the next call. */
+struct str vu_name(struct vu *vu, const struct step *step);
+
+#endif

@@ -1,0 +1,165 @@
+/* The steps that send nothing: assign, assert, delay, exec. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/vu.h"
+
+static void say(struct vu *vu, const struct event *event)
+{
+    if (vu->worker->shared->options->wants_lines || event->kind == EVENT_FAIL ||
+        event->kind == EVENT_WARNING) {
+        worker_event(vu->worker, event);
+    }
+}
+
+/* A variable is missing in a step without a request: the iteration is given up, and standard error
+ * says so once a place. */
+static enum vu_next give_up(struct vu *vu, const struct path *missing)
+{
+    vu_notice(vu, missing, STR("variable '"), missing->text,
+              STR("' is missing: the iteration is given up"));
+    return VU_GIVE_UP;
+}
+
+static enum vu_next run_assign(struct vu *vu, const struct step *step)
+{
+    const struct path *missing;
+    struct buf *value = &vu->worker->scratch;
+    struct event event = {.kind = EVENT_ASSIGN,
+                          .name = vu_name(vu, step),
+                          .key = step->assign.key,
+                          .value = step->assign.value.source};
+    say(vu, &event);
+    if (!vu_render(vu, &step->assign.value, value, &missing)) {
+        return give_up(vu, missing);
+    }
+    vars_set_text(&vu->vars, step->assign.slot, buf_str(value));
+    return VU_NEXT;
+}
+
+static enum vu_next run_assert(struct vu *vu, const struct step *step)
+{
+    struct worker *worker = vu->worker;
+    const struct path *missing;
+    struct buf *expected = &worker->scratch, got;
+    struct event event = {.name = vu_name(vu, step), .key = step->assertion.key.text};
+    event.kind = EVENT_ASSERT;
+    event.value = step->assertion.value.source;
+    say(vu, &event);
+    bool rendered = vu_render(vu, &step->assertion.value, expected, &missing);
+    buf_init(&got, 64u << 20);
+    bool found = vu_resolve(vu, &step->assertion.key, &got);
+    if (found && rendered && str_eq(buf_str(&got), buf_str(expected))) {
+        worker->recorder.checks_passed++;
+    } else {
+        worker->recorder.checks_failed++;
+        worker->assertions_failed++;
+        event.kind = EVENT_FAIL;
+        event.value = rendered ? buf_str(expected) : step->assertion.value.source;
+        event.got = found ? (struct str){got.p ? got.p : "", got.n} : (struct str){0};
+        say(vu, &event);
+    }
+    buf_fini(&got);
+    return VU_NEXT;
+}
+
+static void waited(struct timer *timer, uint64_t now_ns)
+{
+    (void)now_ns;
+    vu_resume((struct vu *)(void *)((char *)timer - offsetof(struct vu, timer)), VU_NEXT);
+}
+
+static enum vu_next run_delay(struct vu *vu, const struct step *step)
+{
+    struct event event = {
+        .kind = EVENT_DELAY, .name = vu_name(vu, step), .value = step->delay.shown};
+    say(vu, &event);
+    if (step->delay.ns == 0) {
+        return VU_NEXT;
+    }
+    vu->state = VU_WAITING;
+    vu->timer.fire = waited;
+    timer_start(loop_timers(vu->worker->loop, step->delay.ns), &vu->timer, clock_ns());
+    return VU_WAIT;
+}
+
+static void warn_command(struct vu *vu, const struct step *step, const struct process_end *end)
+{
+    struct buf text;
+    buf_init(&text, 4096);
+    buf_addf(&text, "the command of step '%.*s' ", (int)(step->name.source.n & 0xfff),
+             step->name.source.p);
+    if (end->error) {
+        buf_addf(&text, "could not be run: %s", strerror(end->error));
+    } else if (end->timed_out) {
+        buf_addf(&text, "was ended after its time of %g s",
+                 (double)step->exec.timeout_ns / (double)NS_PER_S);
+    } else if (end->signal) {
+        buf_addf(&text, "was ended by signal %d", end->signal);
+    } else {
+        buf_addf(&text, "ended with status %d", end->exit_status);
+    }
+    if (end->first_line.n) {
+        buf_add_str(&text, STR(": "));
+        buf_add_str(&text, end->first_line);
+    }
+    struct event event = {.kind = EVENT_WARNING, .value = buf_str(&text)};
+    say(vu, &event);
+    buf_fini(&text);
+}
+
+static void command_ended(void *ctx, const struct process_end *end)
+{
+    struct vu *vu = ctx;
+    const struct step *step = &vu->vars.plan->steps[vu->step];
+    vu->process = NULL;
+    worker_process_done(vu->worker);
+    if (vu->worker->ending) {
+        return;
+    }
+    if (end->error || end->signal || end->timed_out || end->exit_status != 0) {
+        warn_command(vu, step, end);
+    }
+    if (step->exec.assign != SLOT_NONE) {
+        struct str output = end->output;
+        while (output.n && strchr(" \t\r\n\v\f", output.p[output.n - 1])) {
+            output.n--;
+        }
+        vars_set_text(&vu->vars, step->exec.assign, output);
+    }
+    vu_resume(vu, VU_NEXT);
+}
+
+static enum vu_next run_exec(struct vu *vu, const struct step *step)
+{
+    struct worker *worker = vu->worker;
+    const struct path *missing;
+    struct event event = {
+        .kind = EVENT_EXEC, .name = vu_name(vu, step), .value = step->exec.command.source};
+    say(vu, &event);
+    if (!vu_render(vu, &step->exec.command, &worker->scratch, &missing)) {
+        return give_up(vu, missing);
+    }
+    vu->state = VU_COMMAND;
+    worker->processes++;
+    vu->process = process_start(worker->loop, buf_str(&worker->scratch), step->exec.timeout_ns,
+                                command_ended, vu);
+    return VU_WAIT;
+}
+
+enum vu_next vu_run_step(struct vu *vu, const struct step *step)
+{
+    switch (step->kind) {
+    case STEP_REQUEST:
+        return vu_run_request(vu, step);
+    case STEP_ASSIGN:
+        return run_assign(vu, step);
+    case STEP_ASSERT:
+        return run_assert(vu, step);
+    case STEP_DELAY:
+        return run_delay(vu, step);
+    case STEP_EXEC:
+        return run_exec(vu, step);
+    }
+    return VU_NEXT;
+}

@@ -1,0 +1,77 @@
+/*
+ * One thread of a run: a loop, a client, a recorder, and the users dealt out to it.
+ */
+#ifndef RUN_WORKER_H
+#define RUN_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/mem.h"
+#include "http/client.h"
+#include "net/loop.h"
+#include "net/process.h"
+#include "run/notices.h"
+#include "run/outbox.h"
+#include "run/request.h"
+#include "run/run.h"
+#include "run/vars.h"
+#include "stats/recorder.h"
+
+#define OUTPUT_PIECE (32u * 1024) /* handed on at this size, or after … */
+#define OUTPUT_DELAY_NS (40 * 1000000ULL)
+
+/* What all workers share; all of it read only but for the atomics. */
+struct shared {
+    const struct run_options *options;
+    struct outbox *outbox;
+    struct notices *notices;
+    uint64_t start_ns;
+    atomic_uint_fast64_t next_iteration;
+    atomic_bool stop; /* set by the main thread */
+    atomic_uint working;
+};
+
+struct vu;
+
+struct worker {
+    struct shared *shared;
+    pthread_t thread;
+    unsigned id;
+    struct loop *loop;
+    struct client *client;
+    struct blocks blocks;
+    struct arena arena; /* of what is prepared */
+    struct prepared *prepared; /* by step */
+    struct recorder recorder;
+    struct outputs outputs;
+    struct buf scratch;
+    struct vu *users;
+    size_t n_users, active;
+    struct timer deadline, flush;
+    bool ending;        /* no user takes another step */
+    uint64_t ended_ns;  /* since then */
+    size_t processes;   /* children that still run */
+    uint64_t assertions_failed, abandoned, not_sent;
+    bool leaves_loop; /* a name look-up would not end: the loop stays behind */
+};
+
+/* Makes all that can fail. n_users of the run's users are this worker's: those whose number is
+ * id modulo the number of workers. False with *why (static); worker_fini it either way. */
+bool worker_init(struct worker *worker, struct shared *shared, unsigned id, size_t n_users,
+                 const char **why);
+void worker_fini(struct worker *worker);
+/* The thread's main function; ctx is the worker. */
+void *worker_main(void *ctx);
+
+/* --- for its users --- */
+
+/* Hands an event to the formatter, and its text on in good time. */
+void worker_event(struct worker *worker, const struct event *event);
+/* One of its users has nothing more to do. */
+void worker_user_done(struct worker *worker);
+/* A child process of one of its users has ended. */
+void worker_process_done(struct worker *worker);
+
+#endif
