@@ -87,14 +87,6 @@ bool yaml_as_double(const struct yaml_node *node, double *out)
     return true;
 }
 
-static void emit_scalar(const struct yaml_node *node, struct buf *out)
-{
-    if (node->plain && node->text.n == 0)
-        buf_add_str(out, STR("null"));
-    else
-        yaml_scalar(out, node->text, !node->plain);
-}
-
 static bool is_block(const struct yaml_node *node)
 {
     return node->kind != YAML_SCALAR && node->n > 0;
@@ -104,7 +96,10 @@ static bool is_block(const struct yaml_node *node)
 static void emit(const struct yaml_node *node, unsigned indent, struct buf *out)
 {
     if (node->kind == YAML_SCALAR) {
-        emit_scalar(node, out);
+        if (node->plain && node->text.n == 0)
+            buf_add_str(out, STR("null"));
+        else
+            yaml_scalar(out, node->text, !node->plain);
         buf_add_char(out, '\n');
     } else if (node->n == 0) {
         buf_add_str(out, node->kind == YAML_SEQUENCE ? STR("[]\n") : STR("{}\n"));
@@ -118,7 +113,7 @@ static void emit(const struct yaml_node *node, unsigned indent, struct buf *out)
             emit(item, indent + 2, out);
             continue;
         }
-        emit_scalar(node->keys[i], out);
+        yaml_scalar(out, node->keys[i]->text, !node->keys[i]->plain);
         buf_add_str(out, is_block(item) ? STR(":\n") : STR(": "));
         unsigned deeper = item->kind == YAML_MAPPING ? indent + 2 : indent;
         if (is_block(item))
