@@ -196,24 +196,33 @@ static bool print_banner(struct job *job)
     return good;
 }
 
-/* An unfinished report takes FILE's place too; one that could not be written, or is of nothing,
- * does not. */
-static void close_report(struct job *job, uint64_t n_requests)
+/* A report that could not be written whole does not take FILE's place. */
+static void close_report(struct job *job, bool commit)
 {
     struct printer *printer = &job->printer;
     const char *why;
 
     if (!printer->report)
         return;
-    if (n_requests == 0)
-        faults_warning(&job->faults, PLACE_NONE, NULL,
-                       "no requests completed; report file '%s' not written", printer->report_path);
-    if (!report_close(printer->report, n_requests && !printer->report_failed, &why) &&
+    if (!report_close(printer->report, commit && !printer->report_failed, &why) &&
         !printer->report_failed) {
         console_error("couldn't write the report %s: %s", printer->report_path, why);
         printer->report_failed = true;
     }
     printer->report = NULL;
+}
+
+/* An interrupted run's report is kept too; one of nothing is not. */
+static void keep_report(struct job *job, const struct snapshot *snapshot)
+{
+    bool empty = tally_total(&snapshot->global) == 0;
+
+    if (empty && job->printer.report && job->printer.status == CLI_OK)
+        faults_warning(&job->faults, PLACE_NONE, NULL,
+                       "no requests completed; report file '%s' not written",
+                       job->printer.report_path);
+    print_faults(job);
+    close_report(job, !empty);
 }
 
 /* The result is true if something has become slower. */
@@ -267,7 +276,7 @@ static int finish(struct job *job, struct snapshot *snapshot)
 
     if (!snapshot->version)
         snapshot->version = help_version();
-    close_report(job, tally_total(&snapshot->global));
+    keep_report(job, snapshot);
     failed = !print_results(job, snapshot);
     if (printer->status != CLI_PIPE_GONE)
         print_failures(result);
@@ -287,14 +296,14 @@ static int run_job(struct job *job)
     int status = CLI_FAILED;
 
     if (!print_banner(job)) {
-        close_report(job, 0);
+        close_report(job, false);
         return job->printer.status;
     }
     if (run(&job->settings.run, &snapshot, &job->result, &why)) {
         status = finish(job, &snapshot);
         snapshot_fini(&snapshot);
     } else {
-        close_report(job, 0);
+        close_report(job, false);
         console_error("%s", why);
     }
     return status;

@@ -68,15 +68,10 @@ static void attend(struct shared *shared, struct worker *workers, struct run_res
     bool stopped = false;
     while (atomic_load(&shared->working) > 0) {
         struct pollfd fd = {.fd = outbox_fd(shared->outbox), .events = POLLIN};
-        if (!signals_seen() || stopped) {
-            poll(&fd, 1, -1);
-        }
+        poll(&fd, 1, -1); /* a signal makes it readable too */
         if (!result->write_failed && !write_pieces(shared)) {
             result->write_failed = true;
             outbox_close(shared->outbox);
-        }
-        if (result->write_failed) {
-            write_pieces(shared);
         }
         if ((signals_seen() || result->write_failed) && !stopped) {
             stopped = true;

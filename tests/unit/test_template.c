@@ -103,9 +103,9 @@ static void fills_paths_in(void **state)
 static void leaves_what_is_no_template(void **state)
 {
     static const char *const texts[] = {
-        "{{}}",       "{{ }}",      "{{ a",         "{{ a }",     "{{",         "{{ 5x }}",
-        "{{ a b }}",  "{{ a..b }}", "{{ a. }}",     "{{ a[ }}",   "{{ a[] }}",  "{{ a]b }}",
-        "{{ a[b[c]", "{{ .a }}",    "{{ a[1]b }}", "{{ \xc3\xa9 }}", "{{ -a }}", "{{ a | upper }}",
+        "{{}}",      "{{ }}",      "{{ a",        "{{ a }",         "{{",        "{{ 5x }}",
+        "{{ a b }}", "{{ a..b }}", "{{ a. }}",    "{{ a[ }}",       "{{ a[] }}", "{{ a]b }}",
+        "{{ a[b[c]", "{{ .a }}",   "{{ a[1]b }}", "{{ \xc3\xa9 }}", "{{ -a }}",  "{{ a | upper }}",
     };
     struct fixture *f = *state;
 
