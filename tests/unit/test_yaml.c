@@ -356,6 +356,7 @@ static void test_emit(void **state)
           "- - - 1\n    - []\n  - {}\n- a:\n  - b\n  - c: d\n    e: f\n  g: null\n- 'a: b'\n");
     check(STR("x: &h {A: 1}\n'1': *h\n"), true, "x:\n  A: 1\n'1':\n  A: 1\n");
     check(STR("just text\n"), true, "just text\n");
+    check(STR("{a: 1, ? }\n"), true, "a: 1\n'': null\n");
 }
 
 /* Every event as a letter or its text; stops at "stop". */
