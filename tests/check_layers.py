@@ -42,13 +42,15 @@ FOREIGN = {
     "idn2.h": "base/idn.c",
 }
 
-# What comes with the C library and the kernel. Anything else in <> is a foreign library.
+# What comes with the C library, the kernel and the compiler. Anything else in <> is a foreign
+# library.
 SYSTEM_FOLDERS = ("sys/", "linux/", "netinet/", "arpa/", "net/", "asm/")
 SYSTEM = set("""
 assert complex ctype dirent dlfcn endian errno execinfo fcntl fenv fnmatch float getopt glob
 iconv ifaddrs inttypes langinfo limits locale malloc math netdb poll pthread regex sched search
 semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib
 stdnoreturn string strings termios threads time uchar unistd wchar wctype
+emmintrin tmmintrin smmintrin immintrin arm_neon
 """.split())
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]*)"|<([^>]*)>|(.*))')
@@ -74,7 +76,7 @@ def foreign_fault(name, header):
             return None if owns else f"<{header}> belongs to {owner}"
     if header.startswith(SYSTEM_FOLDERS) or header.removesuffix(".h") in SYSTEM:
         return None
-    return f"<{header}> is neither the C library's nor a library that a module owns"
+    return f"<{header}> is neither the system's nor a library that a module owns"
 
 
 def check_includes(src, path):
@@ -135,7 +137,7 @@ BAD = {
     "src/http/uv.c": ("#include <stdio.h>\n#include <uv.h>\n", 2, "<uv.h> belongs to net/"),
     "src/http/h1.c": ("#include <openssl/ssl.h>\n", 1, "belongs to net/tls.c"),
     "src/plan/other.c": ("#include <yaml.h>\n", 1, "belongs to plan/yaml.c"),
-    "src/out/curl.c": ("#include <curl/curl.h>\n", 1, "neither the C library's"),
+    "src/out/curl.c": ("#include <curl/curl.h>\n", 1, "neither the system's"),
     "src/cli/short.c": ('#include "main.h"\n', 1, "must be written as"),
     "src/cli/gone.c": ('#include "run/gone.h"\n', 1, "is not there"),
     "src/cli/macro.c": ("#include HEADER\n", 1, "cannot be read"),
