@@ -16,6 +16,7 @@ void scope_init(struct scope *scope, struct arena *arena)
 
     *scope = (struct scope){.arena = arena};
     map_init(&scope->slots);
+    map_init(&scope->left_out);
     for (size_t i = 0; i < SLOT_FIRST_OWN; i++)
         scope_set(scope, str_of(given[i]), i == SLOT_COOKIES ? ORIGIN_RESPONSE : ORIGIN_PLAN);
 }
@@ -23,6 +24,7 @@ void scope_init(struct scope *scope, struct arena *arena)
 void scope_fini(struct scope *scope)
 {
     map_fini(&scope->slots);
+    map_fini(&scope->left_out);
     free(scope->variables);
 }
 
@@ -42,6 +44,12 @@ uint32_t scope_set(struct scope *scope, struct str name, unsigned origin)
     }
     scope->variables[slot].origin |= origin;
     return slot;
+}
+
+void scope_leave_out(struct scope *scope, struct str name)
+{
+    if (!map_get(&scope->left_out, name, &(uint32_t){0}))
+        map_add(&scope->left_out, arena_copy(scope->arena, name), 0, NULL);
 }
 
 uint32_t scope_find(const struct scope *scope, struct str name)
@@ -69,13 +77,17 @@ bool scope_name_valid(struct str name)
     return true;
 }
 
-const char *scope_did_you_mean(const struct scope *scope, struct str name)
+const char *scope_help(const struct scope *scope, struct str name)
 {
     const char *names[NAMES_COMPARED + SLOT_FIRST_OWN];
     size_t n = 0;
 
     if (scope->env_only)
-        return NULL;
+        return "only environment variables may stand here";
+    if (map_get(&scope->left_out, name, &(uint32_t){0}))
+        return "the step that sets it is left out by its tags";
+    if (str_eq(name, STR("item")))
+        return "'item' is there from the first step with items on";
     for (size_t i = scope->n; i-- > 0 && n < NAMES_COMPARED;) {
         if (i != SLOT_ITEM || scope->item_known)
             names[n++] = scope->variables[i].name;

@@ -28,6 +28,7 @@ struct variable {
 struct scope {
     struct arena *arena;
     struct map slots;
+    struct map left_out; /* names that only steps set which tags filter away */
     struct variable *variables; /* by slot */
     size_t n, cap;
     bool item_known; /* a step with items has been read */
@@ -41,11 +42,14 @@ void scope_fini(struct scope *scope);
 
 /* The slot of a name, added if it is new; origin is added to what its values may be. */
 uint32_t scope_set(struct scope *scope, struct str name, unsigned origin);
+/* Remembers, for a better message, that a step which does not run would set the name. */
+void scope_leave_out(struct scope *scope, struct str name);
 /* The slot of a name, or SLOT_NONE. */
 uint32_t scope_find(const struct scope *scope, struct str name);
 /* Can a step set a variable of this name: a letter, then letters, digits, '-', '_' and '$'? */
 bool scope_name_valid(struct str name);
-/* "did you mean 'x'?", or NULL (lives until the next call of faults_did_you_mean). */
-const char *scope_did_you_mean(const struct scope *scope, struct str name);
+/* What may be wrong with a name that is not known, or NULL: "did you mean 'x'?" and the like (lives
+ * until the next call). */
+const char *scope_help(const struct scope *scope, struct str name);
 
 #endif

@@ -86,7 +86,10 @@ uint32_t compile_variable(struct compiler *c, const struct step_in *in,
             scope_find(&c->scope, root) < SLOT_FIRST_OWN)
             return SLOT_NONE;
     }
-    return in->runs ? scope_set(&c->scope, root, origin) : SLOT_NONE;
+    if (in->runs)
+        return scope_set(&c->scope, root, origin);
+    scope_leave_out(&c->scope, root);
+    return SLOT_NONE;
 }
 
 bool compile_time(struct compiler *c, const struct step_in *in, const struct yaml_node *node,

@@ -93,19 +93,17 @@ bool path_parse(struct str text, struct arena *arena, struct str *root, struct p
 
 static void unknown_name(const struct builder *b, struct str root, struct str text)
 {
-    const char *help;
+    /* A suggestion costs more than the rest; nobody sees it past the maximum. */
+    const char *help = b->faults->errors < FAULTS_MAX ? scope_help(b->scope, root) : NULL;
 
-    if (b->scope->env_only) {
-        faults_error(b->faults, b->at, "only environment variables may stand here",
-                     "%s: the environment has no variable '%.*s'", b->what, quoted(text), text.p);
-        return;
-    }
-    help = b->faults->errors < FAULTS_MAX ? scope_did_you_mean(b->scope, root) : NULL;
-    if (!help && str_eq(root, STR("item")))
-        help = "'item' is there from the first step with items on";
-    faults_error(b->faults, b->at, help,
-                 "%s: nothing sets '%.*s' before this step, and the environment does not have it",
-                 b->what, quoted(text), text.p);
+    if (b->scope->env_only)
+        faults_error(b->faults, b->at, help, "%s: the environment has no variable '%.*s'", b->what,
+                     quoted(text), text.p);
+    else
+        faults_error(b->faults, b->at, help,
+                     "%s: nothing sets '%.*s' before this step, and the environment does not have "
+                     "it",
+                     b->what, quoted(text), text.p);
 }
 
 /* Looks the parsed path up. False, and an error, if it can be nothing. */
