@@ -213,16 +213,16 @@ static void close_report(struct job *job, bool commit)
 }
 
 /* An interrupted run's report is kept too; one of nothing is not. */
-static void keep_report(struct job *job, const struct snapshot *snapshot)
+static void keep_report(struct job *job)
 {
-    bool empty = tally_total(&snapshot->global) == 0;
+    const struct printer *printer = &job->printer;
 
-    if (empty && job->printer.report && job->printer.status == CLI_OK)
+    if (printer->report && !printer->report_written && !printer->report_failed &&
+        printer->status == CLI_OK)
         faults_warning(&job->faults, PLACE_NONE, NULL,
-                       "no requests completed; report file '%s' not written",
-                       job->printer.report_path);
+                       "no requests completed; report file '%s' not written", printer->report_path);
     print_faults(job);
-    close_report(job, !empty);
+    close_report(job, printer->report_written);
 }
 
 /* The result is true if something has become slower. */
@@ -276,7 +276,7 @@ static int finish(struct job *job, struct snapshot *snapshot)
 
     if (!snapshot->version)
         snapshot->version = help_version();
-    keep_report(job, snapshot);
+    keep_report(job);
     failed = !print_results(job, snapshot);
     if (printer->status != CLI_PIPE_GONE)
         print_failures(result);

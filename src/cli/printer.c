@@ -144,8 +144,12 @@ static bool write_report(struct printer *printer, struct str bytes)
 {
     const char *why;
 
-    if (printer->report_failed || report_write(printer->report, bytes, &why))
-        return !printer->report_failed;
+    if (printer->report_failed)
+        return false;
+    if (report_write(printer->report, bytes, &why)) {
+        printer->report_written = true;
+        return true;
+    }
     console_error("couldn't write the report %s: %s", printer->report_path, why);
     printer->report_failed = true;
     return false;

@@ -19,8 +19,9 @@ struct printer {
     struct report *report; /* NULL: none */
     const char *report_path;
     /* what became of it; read when the run is over */
-    int status;         /* of standard output: as console_print */
-    bool report_failed; /* an error line has been printed */
+    int status;          /* of standard output: as console_print */
+    bool report_written; /* it holds at least one record */
+    bool report_failed;  /* an error line has been printed */
 };
 
 /* An event_formatter; ctx is the printer, which it only reads. */
