@@ -9,9 +9,10 @@
 #include "stats/compare.h"
 
 /*
- * Reads the report in `path`, in at most 16 MiB of memory whatever its size, if its records begin with
- * "- " at the start of a line, as in every report; another YAML list may have 16 MiB. Records
- * without a name or a duration are passed over; names are texts even if they look like numbers.
+ * Reads the report in `path`, 16 MiB of it in memory at a time whatever its size, if its records
+ * begin with "- " at the start of a line, as in every report; another YAML list may have 16 MiB.
+ * Records without a name or a duration are passed over; names are texts even if they look like
+ * numbers.
  * NULL with a fault that names the file if it cannot be read, is empty, or is no list. The caller
  * frees the result (baseline_free).
  */

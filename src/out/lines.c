@@ -153,13 +153,13 @@ static void add_quoted(struct buf *out, struct str s, size_t max_bytes)
 static bool is_secret(struct str name)
 {
     return str_eq_nocase(name, STR("authorization")) ||
-           str_eq_nocase(name, STR("proxy-authorization")) ||
-           str_eq_nocase(name, STR("cookie")) || str_eq_nocase(name, STR("set-cookie"));
+           str_eq_nocase(name, STR("proxy-authorization")) || str_eq_nocase(name, STR("cookie")) ||
+           str_eq_nocase(name, STR("set-cookie"));
 }
 
 /* {"name": "value", …} */
-static void add_fields(struct buf *out, const struct style *style,
-                       const struct line_field *fields, size_t n)
+static void add_fields(struct buf *out, const struct style *style, const struct line_field *fields,
+                       size_t n)
 {
     buf_add_char(out, '{');
     for (size_t i = 0; i < n; i++) {

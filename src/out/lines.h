@@ -1,7 +1,8 @@
 /*
  * The lines that are printed while a run goes on: one a request, one each for the other steps,
  * and the pairs of --verbose. Formatters only: they append to a buffer, in any thread. Foreign text
- * is made printable and shown up to a limit: 64 KiB of a URL, a command or a body, 4 KiB of all else.
+ * is made printable and shown up to a limit: 64 KiB of a URL, a command or a body, 4 KiB of all
+ * else.
  */
 #ifndef OUT_LINES_H
 #define OUT_LINES_H
@@ -19,7 +20,7 @@
 struct line_result {
     enum outcome outcome;
     enum outcome_where where;
-    unsigned status;     /* of a response */
+    unsigned status; /* of a response */
     uint64_t latency_ns;
 };
 
@@ -27,7 +28,7 @@ struct line_field {
     struct str name, value;
 };
 
-/* "NAME  URL 200 OK 1ms\n" or "NAME  URL ERR connection refused 0ms\n". About 50 ns. */
+/* "NAME  URL 200 OK 1ms\n" or "NAME  URL ERR connection refused 0ms\n". About 70 ns. */
 void line_request(struct buf *out, const struct style *style, struct str name, struct str url,
                   const struct line_result *result);
 /* The dimmed "  cause: …\n" below an ERR line. */

@@ -243,8 +243,7 @@ static void global(const struct block *block, bool verbose, const struct snapsho
     counts(block, tally);
     status_lines(block, tally);
     begin_line(block, STR("Requests per second"));
-    buf_addf(block->out, "%.2f [#/sec]",
-             seconds > 0 ? (double)tally_total(tally) / seconds : 0.0);
+    buf_addf(block->out, "%.2f [#/sec]", seconds > 0 ? (double)tally_total(tally) / seconds : 0.0);
     end_line(block);
     times(block, tally);
 

@@ -79,8 +79,8 @@ static bool is_plain(struct str s)
 }
 
 /* Plain text with its colour and blanks behind it, in one step. */
-static void add_plain(struct buf *out, const struct style *style, enum paint paint,
-                      struct str text, size_t blanks, struct str after)
+static void add_plain(struct buf *out, const struct style *style, enum paint paint, struct str text,
+                      size_t blanks, struct str after)
 {
     char *p;
 
@@ -94,8 +94,8 @@ static void add_plain(struct buf *out, const struct style *style, enum paint pai
     out->n = (size_t)(p - out->p);
 }
 
-void style_printable(struct buf *out, const struct style *style, enum paint paint,
-                     struct str text, size_t max_bytes)
+void style_printable(struct buf *out, const struct style *style, enum paint paint, struct str text,
+                     size_t max_bytes)
 {
     if (text.n <= max_bytes && is_plain(text)) {
         add_plain(out, style, paint, text, 0, STR(""));

@@ -56,8 +56,8 @@ void style_end(struct buf *out, const struct style *style, enum paint paint);
 /* text, of our own making, in that colour. */
 void style_add(struct buf *out, const struct style *style, enum paint paint, struct str text);
 /* Foreign text, made printable; at most max_bytes of it, then "…". */
-void style_printable(struct buf *out, const struct style *style, enum paint paint,
-                     struct str text, size_t max_bytes);
+void style_printable(struct buf *out, const struct style *style, enum paint paint, struct str text,
+                     size_t max_bytes);
 /* The same, STYLE_MAX bytes at most, padded to STYLE_COLUMN, and a blank after it. */
 void style_column(struct buf *out, const struct style *style, enum paint paint, struct str text);
 

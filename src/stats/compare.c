@@ -45,8 +45,7 @@ static struct record *add_record(struct baseline *baseline, struct str name)
 
     if (baseline->n == baseline->cap) {
         baseline->cap = baseline->cap ? baseline->cap * 2 : 16;
-        baseline->records =
-            xrealloc(baseline->records, baseline->cap * sizeof(*baseline->records));
+        baseline->records = xrealloc(baseline->records, baseline->cap * sizeof(*baseline->records));
     }
     record = &baseline->records[baseline->n];
     *record = (struct record){.name = xstr_copy(name)};

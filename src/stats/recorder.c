@@ -21,10 +21,8 @@ const char *extra_name(enum extra extra)
 const char *phase_name(enum phase phase)
 {
     static const char *const names[PHASE_COUNT] = {
-        [PHASE_DNS] = "dns",
-        [PHASE_CONNECT] = "connect",
-        [PHASE_TLS] = "tls",
-        [PHASE_FIRST_BYTE] = "first_byte",
+        [PHASE_DNS] = "dns",   [PHASE_CONNECT] = "connect",
+        [PHASE_TLS] = "tls",   [PHASE_FIRST_BYTE] = "first_byte",
         [PHASE_BODY] = "body",
     };
 

@@ -27,7 +27,7 @@ struct snapshot {
     bool open_loop;           /* false: service times and the lag are not recorded */
     struct hist schedule_lag; /* from the intended start to the actual one */
     /* the generator about itself */
-    const char *version;      /* static */
+    const char *version; /* static */
     double cpu_s;
     uint64_t max_rss_bytes;
     uint64_t late_starts;
@@ -44,7 +44,7 @@ uint64_t tally_total(const struct tally *tally);      /* ended requests, with or
 uint64_t tally_successful(const struct tally *tally); /* 2xx responses */
 uint64_t tally_failed(const struct tally *tally);     /* total − successful */
 uint64_t tally_no_response(const struct tally *tally);
-uint64_t tally_status(const struct tally *tally, unsigned status);      /* responses */
+uint64_t tally_status(const struct tally *tally, unsigned status);        /* responses */
 uint64_t tally_status_class(const struct tally *tally, unsigned hundred); /* 2 for 2xx */
 /* The latency of all requests: responses and failures merged; the caller hist_fini's it. */
 void tally_latency(const struct tally *tally, struct hist *out);

@@ -122,7 +122,8 @@ static void odd_texts(void **state)
     line_request(&out, &plain, STR("\xe6\x97\xa5\xe6\x9c\xac"), STR("u"), &result);
     assert_text(&out, "\xe6\x97\xa5\xe6\x9c\xac                      u 200 OK 0ms\n");
     line_request(&out, &plain, STR("a\nb"), STR("http://h/\x1b]52;c;x\x07?\x7f\xff"), &result);
-    assert_text(&out, "a\\nb                      http://h/\\x1B]52;c;x\\x07?\\x7F\\xFF 200 OK 0ms\n");
+    assert_text(&out,
+                "a\\nb                      http://h/\\x1B]52;c;x\\x07?\\x7F\\xFF 200 OK 0ms\n");
     buf_fini(&out);
 }
 
@@ -191,9 +192,8 @@ static void other_steps(void **state)
     line_assert(&out, &plain, STR("check"), STR("acc.status"), STR("200"));
     assert_text(&out, "check                     acc.status=200?\n");
     line_fail(&out, &plain, STR("check"), STR("acc.body.token"), STR("other"), STR("a43ba7b3"));
-    assert_text(&out,
-                "check                     FAIL: acc.body.token -- expected \"other\", got "
-                "\"a43ba7b3\"\n");
+    assert_text(&out, "check                     FAIL: acc.body.token -- expected \"other\", got "
+                      "\"a43ba7b3\"\n");
     line_fail(&out, &plain, STR("check"), STR("acc.x"), STR("1"), (struct str){NULL, 0});
     assert_text(&out, "check                     FAIL: acc.x -- expected \"1\", got nothing\n");
     line_fail(&out, &plain, STR("check"), STR("acc.x"), STR("1"), STR(""));

@@ -10,10 +10,15 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -286,7 +291,18 @@ static void a_full_device_is_told(void **state)
     assert_string_equal(why, "No space left on device");
 }
 
-/* What the child saw goes to its exit status: 0 if all was as it must be. */
+/* Runs a test's part in a child; the result is its wait status, of which 0 is all well. */
+static int in_child(int (*part)(void))
+{
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(part());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
 static int write_too_much(void)
 {
     struct rlimit limit = {4096, 4096};
@@ -310,19 +326,84 @@ static int write_too_much(void)
 
 static void a_full_disk_leaves_the_old_report(void **state)
 {
-    int status = -1;
-    pid_t child;
-
     (void)state;
     write_file("out.yml", "old");
-    child = fork();
-    if (child == 0)
-        _exit(write_too_much());
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(in_child(write_too_much), 0);
     assert_file("out.yml", "old");
     assert_int_equal(files(), 1);
+}
+
+/* From here on this process gets no file without a name, as on a file system that has none. */
+static bool forbid_unnamed_files(void)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof(steps) / sizeof(*steps), steps};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+#define CANNOT 77
+
+static int write_under_a_name(void)
+{
+    const char *why = NULL;
+    struct report *report;
+
+    if (!forbid_unnamed_files() || open(".", O_WRONLY | O_TMPFILE, 0600) >= 0)
+        return CANNOT;
+    report = report_open("dropped.yml", &why);
+    if (!report || files() != 1 || !report_close(report, false, &why) || files() != 0)
+        return 1;
+    report = report_open("out.yml", &why);
+    if (!report || files() != 1 || !report_write(report, STR("text"), &why))
+        return 2;
+    return report_close(report, true, &why) && files() == 1 ? 0 : 3;
+}
+
+static void a_name_of_its_own_where_files_need_one(void **state)
+{
+    int status = in_child(write_under_a_name);
+
+    (void)state;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
+        print_message("no system call filter here: skipped\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+    assert_file("out.yml", "text");
+}
+
+static int die_while_writing(void)
+{
+    const char *why = NULL;
+    struct report *report = report_open("out.yml", &why);
+
+    if (!report || !report_write(report, STR("text"), &why))
+        return 1;
+    if (files())
+        return CANNOT;
+    return raise(SIGKILL);
+}
+
+static void a_killed_run_leaves_nothing(void **state)
+{
+    int status = in_child(die_while_writing);
+
+    (void)state;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
+        print_message("no files without a name here: skipped\n");
+        skip();
+    }
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(files(), 0);
 }
 
 /* A folder that is gone by the end: the report is lost, and that is said. */
@@ -355,6 +436,8 @@ int main(void)
         IN_FOLDER(standard_output_is_written_directly),
         cmocka_unit_test(a_full_device_is_told),
         IN_FOLDER(a_full_disk_leaves_the_old_report),
+        IN_FOLDER(a_name_of_its_own_where_files_need_one),
+        IN_FOLDER(a_killed_run_leaves_nothing),
         IN_FOLDER(a_lost_folder_is_told),
     };
 

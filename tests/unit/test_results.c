@@ -321,8 +321,7 @@ static void json_has_this_project_s_keys(void **state)
     assert_string_equal(at(doc, "global.extra.both_lengths"), "0");
     assert_string_equal(at(doc, "global.responses_ms.min"), "1.0");
     assert_string_equal(at(doc, "global.latency_ms.min"), "0.0");
-    assert_string_equal(at(doc, "global.service_ms.mean"),
-                        at(doc, "global.latency_ms.mean"));
+    assert_string_equal(at(doc, "global.service_ms.mean"), at(doc, "global.latency_ms.mean"));
     assert_string_equal(at(doc, "global.phases_ms.dns.count"), "0");
     assert_string_equal(at(doc, "global.phases_ms.body.p99"), "null");
     assert_string_equal(at(doc, "global.bytes_received"), "0");
