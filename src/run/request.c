@@ -258,18 +258,19 @@ static enum render_result render_headers(const struct prepared *prepared,
     return RENDER_OK;
 }
 
-/* The lines before the plan's own: the defaults that it does not replace. */
+/* The lines before the plan's own: the defaults that it does not replace, those of the wire (which
+ * --verbose leaves out: request_shown_fields) first. */
 static void add_defaults(const struct prepared *prepared, const struct origin *origin,
                          const struct url *url, struct buf *out)
 {
     if (!prepared->sets_host) {
         add_line(out, STR("Host"), origin->authority);
     }
-    if (!prepared->sets_agent) {
-        add_line(out, STR("User-Agent"), STR("driller"));
-    }
     if (!prepared->sets_accept) {
         add_line(out, STR("Accept"), STR("*/*"));
+    }
+    if (!prepared->sets_agent) {
+        add_line(out, STR("User-Agent"), STR("driller"));
     }
     if (prepared->sets_authorization) {
         return;
@@ -396,4 +397,13 @@ enum render_result request_render(const struct prepared *prepared, const struct 
                         ? template_text(&step->body)
                         : (struct str){out->p + spans.body, spans.body_n};
     return result;
+}
+
+struct str request_shown_fields(const struct prepared *prepared, struct str head)
+{
+    unsigned lines = 1u + !prepared->sets_host + !prepared->sets_accept;
+    for (unsigned i = 0; i < lines; i++) {
+        head = str_skip(head, str_find(head, '\n') + 1);
+    }
+    return head;
 }

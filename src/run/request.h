@@ -65,4 +65,8 @@ enum render_result request_render(const struct prepared *prepared, const struct 
                                   struct client *client, const struct renderer *renderer,
                                   struct request *request, struct render_problem *problem);
 
+/* The field lines of a head that --verbose shows: all but the defaults of the wire (Host, Accept)
+ * that the plan has not set itself. */
+struct str request_shown_fields(const struct prepared *prepared, struct str head);
+
 #endif

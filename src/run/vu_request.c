@@ -106,7 +106,7 @@ static void shrink(struct buf *buf)
     }
 }
 
-static void say_send(struct vu *vu, const struct step *step)
+static void say_send(struct vu *vu, const struct step *step, const struct prepared *prepared)
 {
     const struct request *request = &vu->request;
     const struct exchange *exchange = &vu->exchange;
@@ -115,7 +115,8 @@ static void say_send(struct vu *vu, const struct step *step)
                           .stat_name = step->name.source,
                           .url = request->shown,
                           .method = step->request.method};
-    event.head = str_skip(exchange->head, str_find(exchange->head, '\n') + 1);
+    event.head = request_shown_fields(
+        prepared, exchange->wire.n ? buf_str(&exchange->wire) : exchange->head);
     worker_event(vu->worker, &event);
 }
 
@@ -212,12 +213,12 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
         }
         exchange->keep = vu->incoming;
     }
-    if (options->wants_verbose) {
-        say_send(vu, step);
-    }
     vu->state = VU_REQUEST;
     recorder_start(&worker->recorder, step->stat);
     client_send(worker->client, exchange, clock_ns());
+    if (options->wants_verbose) {
+        say_send(vu, step, prepared);
+    }
 }
 
 static enum render_result render(struct vu *vu, const struct prepared *prepared,
