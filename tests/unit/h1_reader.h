@@ -100,17 +100,19 @@ static inline bool h1_reader_take_head(struct h1_reader *reader, struct str *res
 /* The same of a body. */
 static inline bool h1_reader_take_body(struct h1_reader *reader, struct str *rest)
 {
-    char *data = h1_reader_copy(rest->p, rest->n);
+    bool small = rest->n <= COPY_MAX;
+    char *copy = small ? h1_reader_copy(rest->p, rest->n) : NULL;
     size_t used;
     struct str piece;
     const char *why = NULL;
     uint64_t certain = h1_body_certain(&reader->decoder);
-    enum h1_body_event event = h1_body_feed(&reader->decoder, data, rest->n, &used, &piece, &why);
+    enum h1_body_event event =
+        h1_body_feed(&reader->decoder, small ? copy : rest->p, rest->n, &used, &piece, &why);
     if (piece.n > certain && certain > 0)
         h1_reader_stop(reader, "wrong: ", "more body bytes than were certain");
     buf_add_str(&reader->body, piece);
     *rest = str_skip(*rest, used);
-    free(data);
+    free(copy);
     if (event == H1_BODY_MORE && rest->n > 0)
         h1_reader_stop(reader, "wrong: ", "input left over");
     if (event == H1_BODY_BAD || event == H1_BODY_TOO_LARGE)
