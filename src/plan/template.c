@@ -81,12 +81,12 @@ bool path_parse(struct str text, struct arena *arena, struct str *root, struct p
     if (at < text.n)
         path->keys = arena_alloc(arena, count_keys(text) * sizeof(*path->keys));
     while (at < text.n) {
-        struct json_key *key = &path->keys[path->n_keys++];
+        struct json_key key = {0};
 
-        *key = (struct json_key){0};
-        if (!take_key(text, &at, &key->text))
+        if (!take_key(text, &at, &key.text))
             return false;
-        key->is_index = str_to_u64(key->text, &key->index);
+        key.is_index = str_to_u64(key.text, &key.index);
+        path->keys[path->n_keys++] = key;
     }
     return true;
 }

@@ -121,6 +121,28 @@ static void leaves_what_is_no_template(void **state)
                         "url: '{{ 5x }}' is no template and is left as it stands");
 }
 
+/* Right before the end of what an arena has got from malloc, where one byte too many shows. */
+static void what_is_no_path_writes_nothing(void **state)
+{
+    static const char *const texts[] = {"a]b", "a]", "a[1]b", "a[1]]", "a.", "a[", "a..b"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        for (size_t used = 0; used <= 64; used += 16) {
+            struct arena arena;
+            struct path path;
+            struct str root;
+
+            arena_init(&arena, NULL);
+            arena_alloc(&arena, 16);
+            if ((size_t)(arena.end - arena.at) >= used)
+                arena_alloc(&arena, (size_t)(arena.end - arena.at) - used);
+            assert_false(path_parse(str_of(texts[i]), &arena, &root, &path));
+            arena_fini(&arena);
+        }
+    }
+}
+
 static void finds_the_template_in_a_broken_one(void **state)
 {
     struct fixture *f = *state;
@@ -298,6 +320,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(puts_a_prefix_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(knows_where_values_come_from, set_up, tear_down),
         cmocka_unit_test(names_are_letters_first),
+        cmocka_unit_test(what_is_no_path_writes_nothing),
         cmocka_unit_test_setup_teardown(ten_thousand_placeholders, set_up, tear_down),
     };
 
