@@ -110,7 +110,7 @@ bool compile_check_url(struct compiler *c, struct str text, struct place at, con
 size_t compile_origin_length(struct str url);
 
 /* request_headers.c, request_body.c. Headers come last: a length is compared with the body. */
-/* A token of RFC 9110 §5.6.2, as methods and the names of headers are. */
+/* A token of RFC 9110 §5.6.2, as methods and the names of headers are, of PLAN_MAX_TOKEN bytes. */
 bool compile_is_token(struct str s);
 void compile_headers(struct compiler *c, const struct step_in *in, const struct yaml_node *node,
                      struct step_request *out);

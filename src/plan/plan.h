@@ -20,6 +20,7 @@
 #define PLAN_MAX_FILES 10000        /* included, each time counted */
 #define PLAN_MAX_BYTES (256u << 20) /* of them together */
 #define PLAN_MAX_HEADERS 1000       /* of a request */
+#define PLAN_MAX_TOKEN 256          /* bytes of a method or the name of a header */
 #define PLAN_MAX_BODY (1u << 30)    /* of a file that is a body */
 #define PLAN_MAX_ITERATIONS UINT64_C(1000000000000)
 #define PLAN_MAX_CONCURRENCY UINT64_C(1000000)

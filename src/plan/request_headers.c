@@ -10,7 +10,7 @@ bool compile_is_token(struct str s)
         if (c <= ' ' || c >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", c))
             return false;
     }
-    return s.n > 0;
+    return s.n > 0 && s.n <= PLAN_MAX_TOKEN;
 }
 
 static struct str lower_case(struct str s, struct arena *arena)

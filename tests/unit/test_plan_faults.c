@@ -15,6 +15,10 @@
 /* Lines 3 and 4 are there; what is added begins on line 5. */
 #define REQUEST(lines) STEP("  - request:\n      url: /\n" lines)
 
+#define A16 "AAAAAAAAAAAAAAAA"
+#define A64 A16 A16 A16 A16
+#define A256 A64 A64 A64 A64
+
 #define E SEVERITY_ERROR
 #define W SEVERITY_WARNING
 
@@ -139,6 +143,8 @@ static const struct row {
     {REQUEST("      method: [GET]\n"), E, 5, 15, "method must be a text", NULL},
     {REQUEST("      method: '{{ index }}'\n"), E, 5, 15, "method '{{ index }}'", "word"},
     {REQUEST("      method: \"GET\\r\\nX: y\"\n"), E, 5, 15, "is no method", "word"},
+    {REQUEST("      method: " A256 "A\n"), E, 5, 15, "is no method", "word"},
+    {REQUEST("      method: " A256 "\n"), W, 5, 15, "not a registered", NULL},
     {REQUEST("      method: connect\n"), E, 5, 15, "CONNECT", "proxy"},
     {REQUEST("      method: GTE\n"), W, 5, 15, "'GTE' is not a registered", "'GET'"},
     {REQUEST("      method: FROBNICATE\n"), W, 5, 15, "not a registered", NULL},
