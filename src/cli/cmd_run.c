@@ -182,6 +182,7 @@ static void init_printer(struct job *job)
     job->settings.run.format = printer_format;
     job->settings.run.write = printer_write;
     job->settings.run.ctx = printer;
+    job->settings.run.reader_fd = STDOUT_FILENO;
 }
 
 static bool print_banner(struct job *job)
@@ -276,6 +277,8 @@ static int finish(struct job *job, struct snapshot *snapshot)
 
     if (!snapshot->version)
         snapshot->version = help_version();
+    if (result->reader_gone && job->printer.status == CLI_OK)
+        job->printer.status = CLI_PIPE_GONE;
     keep_report(job);
     failed = !print_results(job, snapshot);
     if (printer->status != CLI_PIPE_GONE)
@@ -335,5 +338,8 @@ int cmd_run(const struct arguments *arguments)
     plan_free(job.plan);
     xstr_free(job.plan_text);
     xstr_free(job.url_input);
+    /* exit would wait for a name look-up that may never end. */
+    if (job.result.leaves_threads)
+        _exit(status);
     return status;
 }

@@ -56,7 +56,7 @@ struct event {
 typedef void (*event_formatter)(void *ctx, const struct event *event, struct outputs *out);
 
 /* Called on the main thread with whole lines, in order per worker. False ends the run (whoever
- * read standard output is gone, the disk is full). */
+ * read standard output is gone, the disk is full); what is left is still handed over. */
 typedef bool (*output_writer)(void *ctx, enum output output, struct str bytes);
 
 #endif

@@ -18,7 +18,6 @@ struct outbox {
     pthread_cond_t room;
     struct piece *first, **end;
     size_t bytes;
-    bool closed;
     int fd;
 };
 
@@ -70,22 +69,14 @@ void outbox_put(struct outbox *outbox, enum output output, struct buf *text)
     struct piece *piece = xmalloc(sizeof *piece);
     *piece = (struct piece){.output = output, .text = *text};
     pthread_mutex_lock(&outbox->lock);
-    while (outbox->bytes >= OUTBOX_MAX_BYTES && !outbox->closed) {
+    while (outbox->bytes >= OUTBOX_MAX_BYTES) {
         pthread_cond_wait(&outbox->room, &outbox->lock);
     }
-    bool closed = outbox->closed;
-    if (!closed) {
-        *outbox->end = piece;
-        outbox->end = &piece->next;
-        outbox->bytes += piece->text.n;
-    }
+    *outbox->end = piece;
+    outbox->end = &piece->next;
+    outbox->bytes += piece->text.n;
     pthread_mutex_unlock(&outbox->lock);
-    if (closed) {
-        buf_fini(&piece->text);
-        free(piece);
-    } else {
-        outbox_notify(outbox);
-    }
+    outbox_notify(outbox);
     buf_init(text, max);
 }
 
@@ -113,12 +104,4 @@ bool outbox_take(struct outbox *outbox, enum output *output, struct buf *text)
     *text = piece->text;
     free(piece);
     return true;
-}
-
-void outbox_close(struct outbox *outbox)
-{
-    pthread_mutex_lock(&outbox->lock);
-    outbox->closed = true;
-    pthread_cond_broadcast(&outbox->room);
-    pthread_mutex_unlock(&outbox->lock);
 }

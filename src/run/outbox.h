@@ -1,7 +1,7 @@
 /*
  * The bounded queue between workers and the main thread: whole pieces of text for standard output,
  * standard error and the report. The lock is taken once a piece (tens of KiB), never once a
- * request. A full queue is waited for; after outbox_close everything is dropped.
+ * request. A full queue is waited for.
  */
 #ifndef RUN_OUTBOX_H
 #define RUN_OUTBOX_H
@@ -29,7 +29,5 @@ void outbox_put(struct outbox *outbox, enum output output, struct buf *text);
 
 /* Main thread: the next piece, which the taker frees with buf_fini; false if there is none. */
 bool outbox_take(struct outbox *outbox, enum output *output, struct buf *text);
-/* Main thread: nobody takes any more. Waiting workers go on, and what they put is dropped. */
-void outbox_close(struct outbox *outbox);
 
 #endif

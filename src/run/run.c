@@ -48,14 +48,15 @@ static void stop_workers(struct shared *shared, struct worker *workers)
     }
 }
 
-/* Writes what the workers have handed on; false if the writer gave up. */
+/* Writes what the workers have handed on: all of it, for an output that fails does not take the
+ * others with it. False if the writer wants the run to end. */
 static bool write_pieces(struct shared *shared)
 {
     enum output output;
     struct buf text;
     bool written = true;
-    while (written && outbox_take(shared->outbox, &output, &text)) {
-        written = shared->options->write(shared->options->ctx, output, buf_str(&text));
+    while (outbox_take(shared->outbox, &output, &text)) {
+        written &= shared->options->write(shared->options->ctx, output, buf_str(&text));
         buf_fini(&text);
     }
     return written;
@@ -67,13 +68,12 @@ static void attend(struct shared *shared, struct worker *workers, struct run_res
 {
     bool stopped = false;
     while (atomic_load(&shared->working) > 0) {
-        struct pollfd fd = {.fd = outbox_fd(shared->outbox), .events = POLLIN};
-        poll(&fd, 1, -1); /* a signal makes it readable too */
-        if (!result->write_failed && !write_pieces(shared)) {
-            result->write_failed = true;
-            outbox_close(shared->outbox);
-        }
-        if ((signals_seen() || result->write_failed) && !stopped) {
+        struct pollfd fds[] = {{.fd = outbox_fd(shared->outbox), .events = POLLIN},
+                               {.fd = result->reader_gone ? -1 : shared->options->reader_fd}};
+        poll(fds, 2, -1); /* a signal makes the outbox readable too */
+        result->reader_gone |= fds[1].revents & POLLERR;
+        result->write_failed |= !write_pieces(shared);
+        if ((signals_seen() || result->write_failed || result->reader_gone) && !stopped) {
             stopped = true;
             stop_workers(shared, workers);
         }
@@ -155,9 +155,7 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
     snapshot->interrupted = result->signal == SIGINT    ? "SIGINT"
                             : result->signal == SIGTERM ? "SIGTERM"
                                                         : NULL;
-    if (!result->write_failed) {
-        notices_each(shared->notices, say_count, (void *)(uintptr_t)options);
-    }
+    notices_each(shared->notices, say_count, (void *)(uintptr_t)options);
 }
 
 /* Runs the workers that were made; false if none could be started. */
@@ -174,9 +172,7 @@ static bool work(struct shared *shared, struct worker *workers, struct run_resul
     for (unsigned i = 0; i < started; i++) {
         pthread_join(workers[i].thread, NULL);
     }
-    if (!result->write_failed) {
-        result->write_failed = !write_pieces(shared);
-    }
+    result->write_failed |= !write_pieces(shared);
     result->signal = signals_seen();
     return all;
 }

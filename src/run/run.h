@@ -28,11 +28,13 @@ struct run_options {
     event_formatter format;
     output_writer write;
     void *ctx;             /* of both */
+    int reader_fd;         /* the run ends when whoever reads this pipe is gone; -1: none */
 };
 
 struct run_result {
     int signal;               /* 0, SIGINT or SIGTERM */
     bool write_failed;        /* the writer returned false: the run was ended for it */
+    bool reader_gone;         /* nobody reads reader_fd any more: likewise */
     uint64_t assertions_failed;
     uint64_t abandoned;       /* iterations given up for a missing variable */
     uint64_t not_sent;        /* requests with the outcome local */
