@@ -168,6 +168,7 @@ static void name_ask(struct name *name)
     name->asking = status == 0;
     if (name->asking) {
         loop_uv_pending(name->loop, 1);
+        loop_uv_due(name->loop); /* so that it watches for its threads' answers */
     } else {
         name->error = uv_strerror(status);
         name->failed_ns = clock_ns();
