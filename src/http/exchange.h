@@ -77,7 +77,7 @@ struct exchange {
     struct timer deadline;
     uint64_t sent_ns, first_ns; /* of the present hop; 0: not yet */
     uint64_t hop_sent;          /* bytes_sent when the present hop began */
-    uint8_t hops;
+    uint16_t hops; /* redirects followed; --max-redirects allows 1,000 */
     bool retried;
     bool following;      /* the response that is being read is a redirect to be followed */
     bool bad_location;   /* … and has two Location fields */
