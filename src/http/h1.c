@@ -140,6 +140,17 @@ static void take_body(struct h1 *h1, const char *bytes, size_t n, uint64_t now_n
     }
 }
 
+/* Keeps an incomplete head; in place where it can be, so that one in drips costs linear time. */
+static void keep_partial(struct h1 *h1, struct buf *partial, const char *bytes, size_t n)
+{
+    if (bytes == partial->p) {
+        h1->partial = *partial;
+        *partial = (struct buf){0};
+    } else {
+        buf_add(&h1->partial, bytes, n);
+    }
+}
+
 /* Bytes while a head is expected; what is behind it goes on to the body. */
 static void take_heads(struct h1 *h1, const char *bytes, size_t n, uint64_t now_ns)
 {
@@ -160,7 +171,7 @@ static void take_heads(struct h1 *h1, const char *bytes, size_t n, uint64_t now_
             h1_head_parse(bytes, n, h1->seen, exchange->is_head, &head, &why);
         if (result == H1_PARTIAL) {
             h1->seen = n;
-            buf_add(&h1->partial, bytes, n);
+            keep_partial(h1, &partial, bytes, n);
             break;
         }
         h1->seen = 0;
