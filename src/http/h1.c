@@ -32,27 +32,27 @@ static unsigned h1_capacity(const struct session *session)
     return ((const struct h1 *)session)->exchange ? 0 : 1;
 }
 
-/* Writes what the stream takes. A stream that takes no more may still have the answer (an early
- * 413, then a close): the next read tells, so a failed write only stops the writing. */
+/* One write a wake-up, and a limited one: however fast the server reads, timers and the others have
+ * their turn. A stream that takes no more may still have the answer (an early 413, then a close):
+ * the next read tells, so a failed write only stops the writing. */
 static void flush(struct h1 *h1)
 {
     struct conn *conn = h1->session.conn;
-    while (h1->head.n + h1->body.n > 0) {
-        struct str parts[2] = {h1->head, h1->body};
-        unsigned from = h1->head.n ? 0 : 1, n = 2 - from - (h1->body.n ? 0 : 1);
-        size_t put = 0;
-        enum io io = conn_write(conn, parts + from, n, &put);
-        if (io != IO_OK) {
-            h1->write_failed = io != IO_AGAIN;
-            conn_want_write(conn, io == IO_AGAIN);
-            return;
-        }
+    struct str parts[2] = {h1->head, h1->body};
+    unsigned from = h1->head.n ? 0 : 1, n = 2 - from - (h1->body.n ? 0 : 1);
+    size_t put = 0;
+    if (parts[1].n > H1_WRITE_MAX) {
+        parts[1].n = H1_WRITE_MAX;
+    }
+    enum io io = conn_write(conn, parts + from, n, &put);
+    if (io == IO_OK) {
         h1->exchange->bytes_sent += put;
         size_t of_head = put < h1->head.n ? put : h1->head.n;
         h1->head = str_skip(h1->head, of_head);
         h1->body = str_skip(h1->body, put - of_head);
     }
-    conn_want_write(conn, false);
+    h1->write_failed = io != IO_OK && io != IO_AGAIN;
+    conn_want_write(conn, !h1->write_failed && h1->head.n + h1->body.n > 0);
 }
 
 static void h1_submit(struct session *session, struct exchange *exchange, struct str head,
@@ -71,7 +71,7 @@ static void h1_submit(struct session *session, struct exchange *exchange, struct
 static void h1_on_writable(struct session *session)
 {
     struct h1 *h1 = (struct h1 *)session;
-    if (h1->exchange && !h1->write_failed) {
+    if (h1->exchange && !h1->write_failed && h1->head.n + h1->body.n > 0) {
         flush(h1);
     }
 }
