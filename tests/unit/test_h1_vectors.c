@@ -13,7 +13,6 @@
 
 #define VECTORS SOURCE_DIR "/../shared/vectors/h1_responses.json"
 #define RANDOM_ROUNDS 5
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Where our verdict is another than the vector's, and why; docs/http1.md tells it to users. */
 static const struct exception {
