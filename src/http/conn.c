@@ -71,6 +71,12 @@ void conn_want_write(struct conn *conn, bool want)
     conn->stream->ops->want_write(conn->stream, want);
 }
 
+bool conn_is_quiet(struct conn *conn, size_t *extra)
+{
+    return conn->stream->ops->read(conn->stream, conn->client->read_buffer, CLIENT_READ_BUFFER,
+                                   extra) == IO_AGAIN;
+}
+
 void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns)
 {
     struct str head = exchange->wire.n ? buf_str(&exchange->wire) : exchange->head;
@@ -127,13 +133,11 @@ static void conn_read(struct conn *conn)
 /* An idle connection has nothing to say: the server has closed it, or sent what nobody asked for. */
 static void idle_ready(struct conn *conn)
 {
-    size_t n = 0;
-    enum io io =
-        conn->stream->ops->read(conn->stream, conn->client->read_buffer, CLIENT_READ_BUFFER, &n);
-    if (io == IO_AGAIN) {
+    size_t extra = 0;
+    if (conn_is_quiet(conn, &extra)) {
         return;
     }
-    if (io == IO_OK && conn->client->idle_bytes) {
+    if (extra && conn->client->idle_bytes) {
         conn->client->idle_bytes(conn->client->ctx, conn->last_tag);
     }
     conn_close(conn);

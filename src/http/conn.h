@@ -46,6 +46,9 @@ void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns);
 /* Writes what the stream takes now; as stream_ops.write. */
 enum io conn_write(struct conn *conn, const struct str *parts, unsigned n, size_t *put);
 void conn_want_write(struct conn *conn, bool want);
+/* True if nothing more has come in and the other side has not ended. Otherwise *extra bytes were
+ * read and dropped, and the connection is good for nothing more. */
+bool conn_is_quiet(struct conn *conn, size_t *extra);
 /* The exchange's response is whole. Afterwards the session is idle (reusable) or closed. */
 void conn_done(struct conn *conn, struct exchange *exchange, bool reusable, uint64_t now_ns);
 /* The exchange failed; the connection is closed. */

@@ -219,7 +219,9 @@ static void h1_on_discarded(struct session *session, uint64_t n, uint64_t now_ns
     struct h1 *h1 = (struct h1 *)session;
     h1->exchange->bytes_received += n;
     if (h1_body_skip(&h1->decoder, n)) {
-        done(h1, 0, now_ns);
+        size_t extra = 0;
+        h1->keep_alive &= conn_is_quiet(session->conn, &extra);
+        done(h1, extra, now_ns);
     }
 }
 
