@@ -97,5 +97,7 @@ void exchange_phase(struct exchange *exchange, enum exchange_phase phase, uint64
 struct conn *pool_take(struct origin *origin);
 void pool_put(struct conn *conn);
 void pool_remove(struct conn *conn);
+/* Closes an idle connection of any origin, for its descriptor; false if there is none. */
+bool pool_close_one(struct client *client);
 
 #endif

@@ -194,19 +194,31 @@ static void open_failed(struct conn *conn, const struct failure *failure, uint64
     client_failed(exchange, failure, false, now_ns);
 }
 
+/* Begins to connect to an address. Users of many origins may have more idle connections than there
+ * are descriptors: some then make room. */
+static bool try_address(struct conn *conn, const struct address *address)
+{
+    do {
+        if (tcp_connect(&conn->tcp, conn->client->loop,
+                        (const struct sockaddr *)&address->storage, address->length,
+                        conn_ready) != IO_FAILED) {
+            return true;
+        }
+    } while (conn->tcp.stream.failure.outcome == OUTCOME_CONNECT_FD_LIMIT &&
+             pool_close_one(conn->client));
+    return false;
+}
+
 /* Tries the addresses of the origin in turn, each once, beginning where the last connection left
  * off. */
 static void try_next(struct conn *conn, uint64_t now_ns)
 {
     const struct addresses *addresses = conn->origin->addresses;
+    conn->stream = &conn->tcp.stream;
     while (conn->tried < addresses->n) {
         const struct address *address =
             &addresses->list[(conn->first_address + conn->tried++) % addresses->n];
-        enum io io = tcp_connect(&conn->tcp, conn->client->loop,
-                                 (const struct sockaddr *)&address->storage, address->length,
-                                 conn_ready);
-        conn->stream = &conn->tcp.stream;
-        if (io != IO_FAILED) {
+        if (try_address(conn, address)) {
             conn->state = CONN_CONNECTING;
             return;
         }

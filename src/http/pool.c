@@ -68,6 +68,19 @@ static void close_idle(struct origin *origin)
     }
 }
 
+bool pool_close_one(struct client *client)
+{
+    for (size_t i = 0; i < TABLE_SIZE; i++) {
+        for (struct origin *origin = client->table[i]; origin; origin = origin->next) {
+            if (origin->idle) {
+                conn_close(origin->idle);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Makes room in the table: an origin that only idle connections refer to goes. */
 static void forget_one(struct client *client)
 {
