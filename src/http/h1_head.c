@@ -206,11 +206,10 @@ static inline const char *line_end(struct walk *walk, const char *p, const char 
 {
     while (p <= walk->last && !h1_text_stops(p, &p))
         p += H1_BLOCK;
-    const char *next = p + 2;
-    if (UNLIKELY(next >= walk->end || memcmp(p, "\r\n", 2) != 0))
+    if (UNLIKELY(walk->end - p <= 2 || memcmp(p, "\r\n", 2) != 0))
         return odd_line_end(walk, p, text_end);
     *text_end = p;
-    return next;
+    return p + 2;
 }
 
 /* RFC 9112 §5.2: a line that goes on with the value of the one before. */
@@ -286,7 +285,7 @@ static bool read_fields(struct walk *walk, const char *p)
     return read_end(walk, p);
 }
 
-/* RFC 9112 §4. Leaves p where the reason phrase begins. */
+/* RFC 9112 §4: where the reason phrase begins. */
 static const char *read_status(struct walk *walk)
 {
     const char *p = walk->begin;
@@ -333,7 +332,8 @@ static inline bool is_status(const char *p)
 static __attribute__((noinline)) bool status_begins(const char *p, size_t n)
 {
     char line[STATUS_START] = "HTTP/1.1 200 ";
-    memcpy(line, p, n);
+    if (n > 0)
+        memcpy(line, p, n);
     return is_status(line);
 }
 
