@@ -12,6 +12,10 @@
 
 #define BATCH 256
 
+/* A task may be a user's whole iteration without a request, or a fork: what is left after so many
+ * waits until timers and descriptors have had their turn. */
+#define TASKS_A_TURN 32
+
 struct timer_queue {
     struct timer_queue *next;
     struct loop *loop;
@@ -82,14 +86,19 @@ struct loop *loop_new(void)
 
 static void run_tasks(struct loop *loop)
 {
-    struct task *task = loop->tasks;
+    struct task *task = loop->tasks, **end = loop->tasks_end;
     loop->tasks = NULL;
     loop->tasks_end = &loop->tasks;
-    while (task) {
+    for (unsigned i = 0; i < TASKS_A_TURN && task; i++) {
         struct task *next = task->next;
         task->queued = false;
         task->run(task);
         task = next;
+    }
+    if (task) { /* the rest goes before what was added meanwhile */
+        *end = loop->tasks;
+        loop->tasks_end = loop->tasks ? loop->tasks_end : end;
+        loop->tasks = task;
     }
 }
 
@@ -337,6 +346,9 @@ void loop_run(struct loop *loop)
             loop->uv_due = false;
             uv_run(&loop->uv, UV_RUN_NOWAIT);
         }
+        run_tasks(loop);
+    }
+    while (loop->tasks) {
         run_tasks(loop);
     }
 }

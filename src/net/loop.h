@@ -23,7 +23,7 @@ bool loop_free(struct loop *loop);
 
 /* Runs until loop_stop. */
 void loop_run(struct loop *loop);
-/* Ends loop_run after the current callback and its turn's tasks. */
+/* Ends loop_run after the current callback and the tasks that are left. */
 void loop_stop(struct loop *loop);
 /* Any thread, async-signal-safe: has `wake` called on the loop's thread soon. */
 void loop_wake(struct loop *loop);
@@ -88,7 +88,8 @@ static inline void timer_stop(struct timer *timer)
 
 /* --- tasks --- */
 
-/* Embedded; runs once at the end of this turn (of the next, if started by a task). */
+/* Embedded; runs once at the end of this turn (of the next, if started by a task), or of a later one
+ * if there are many: in order, some a turn. */
 struct task {
     struct task *next;
     bool queued;
