@@ -1,5 +1,6 @@
 #include "run/signals.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,8 +13,10 @@ static void on_signal(int number)
     if (seen) {
         _exit(128 + number);
     }
+    int error = errno; /* of whatever was interrupted */
     seen = number;
     outbox_notify(notified);
+    errno = error;
 }
 
 void signals_start(struct outbox *outbox)
