@@ -86,9 +86,10 @@ static enum vu_next run_delay(struct vu *vu, const struct step *step)
 static void warn_command(struct vu *vu, const struct step *step, const struct process_end *end)
 {
     struct buf text;
-    buf_init(&text, 4096);
-    buf_addf(&text, "the command of step '%.*s' ", (int)(step->name.source.n & 0xfff),
-             step->name.source.p);
+    buf_init(&text, BUF_NO_MAX);
+    buf_add_str(&text, STR("the command of step '"));
+    buf_add_str(&text, step->name.source);
+    buf_add_str(&text, STR("' "));
     if (end->error) {
         buf_addf(&text, "could not be run: %s", strerror(end->error));
     } else if (end->timed_out) {
