@@ -6,6 +6,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "net/weather.h"
+
 #define LOWAT_MAX (1u << 20)
 #define PARTS_MAX 8
 
@@ -67,7 +69,7 @@ static enum io tcp_read(struct stream *stream, char *bytes, size_t max, size_t *
     struct tcp *tcp = (struct tcp *)stream;
     ssize_t n;
     do {
-        n = recv(tcp->watcher.fd, bytes, max, 0);
+        n = weather_recv(tcp->watcher.fd, bytes, max, 0);
     } while (n < 0 && errno == EINTR);
     if (n > 0) {
         *got = (size_t)n;
@@ -95,7 +97,7 @@ static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch,
     size_t want = max < (1u << 30) ? (size_t)max : 1u << 30;
     ssize_t n;
     do {
-        n = recv(tcp->watcher.fd, scratch, want, MSG_TRUNC);
+        n = weather_recv(tcp->watcher.fd, scratch, want, MSG_TRUNC);
     } while (n < 0 && errno == EINTR);
     if (n == 0) {
         return IO_END;
@@ -116,7 +118,7 @@ static enum io tcp_write(struct stream *stream, const struct str *parts, unsigne
     ssize_t sent;
     if (n == 1) {
         do {
-            sent = send(tcp->watcher.fd, parts[0].p, parts[0].n, MSG_NOSIGNAL);
+            sent = weather_send(tcp->watcher.fd, parts[0].p, parts[0].n, MSG_NOSIGNAL);
         } while (sent < 0 && errno == EINTR);
     } else {
         struct iovec iov[PARTS_MAX];
@@ -126,7 +128,7 @@ static enum io tcp_write(struct stream *stream, const struct str *parts, unsigne
         }
         struct msghdr message = {.msg_iov = iov, .msg_iovlen = used};
         do {
-            sent = sendmsg(tcp->watcher.fd, &message, MSG_NOSIGNAL);
+            sent = weather_sendmsg(tcp->watcher.fd, &message, MSG_NOSIGNAL);
         } while (sent < 0 && errno == EINTR);
     }
     if (sent >= 0) {
