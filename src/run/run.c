@@ -40,12 +40,17 @@ static double cpu_seconds(const struct rusage *usage)
 
 /* --- the main thread while the workers work --- */
 
-static void stop_workers(struct shared *shared, struct worker *workers)
+static void wake_workers(struct shared *shared, struct worker *workers)
 {
-    atomic_store(&shared->stop, true);
     for (unsigned i = 0; i < shared->options->workers; i++) {
         loop_wake(workers[i].loop);
     }
+}
+
+static void stop_workers(struct shared *shared, struct worker *workers)
+{
+    atomic_store(&shared->stop, true);
+    wake_workers(shared, workers);
 }
 
 /* Writes what the workers have handed on: all of it, for an output that fails does not take the
@@ -66,7 +71,7 @@ static bool write_pieces(struct shared *shared)
  * nobody reads any more. */
 static void attend(struct shared *shared, struct worker *workers, struct run_result *result)
 {
-    bool stopped = false;
+    bool stopped = false, told = false;
     while (atomic_load(&shared->working) > 0) {
         struct pollfd fds[] = {{.fd = outbox_fd(shared->outbox), .events = POLLIN},
                                {.fd = result->reader_gone ? -1 : shared->options->reader_fd}};
@@ -76,6 +81,9 @@ static void attend(struct shared *shared, struct worker *workers, struct run_res
         if ((signals_seen() || result->write_failed || result->reader_gone) && !stopped) {
             stopped = true;
             stop_workers(shared, workers);
+        } else if (atomic_load(&shared->exhausted) && !told) {
+            told = true;
+            wake_workers(shared, workers);
         }
     }
 }

@@ -60,6 +60,11 @@ void vu_start(struct vu *vu, uint64_t start_ns, uint64_t now_ns)
     }
 }
 
+bool vu_before_start(const struct vu *vu)
+{
+    return vu->state == VU_WAITING && vu->timer.fire == begin;
+}
+
 static bool begin_iteration(struct vu *vu)
 {
     struct shared *shared = vu->worker->shared;

@@ -41,6 +41,8 @@ void vu_init(struct vu *vu, struct worker *worker);
 void vu_fini(struct vu *vu);
 /* Begins at start_ns: now if that is not in the future. */
 void vu_start(struct vu *vu, uint64_t start_ns, uint64_t now_ns);
+/* Is its start still to come? */
+bool vu_before_start(const struct vu *vu);
 /* The run is over: gives up what is under way, without counting it as anything but aborted. */
 void vu_stop(struct vu *vu);
 

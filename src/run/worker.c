@@ -70,17 +70,37 @@ static void deadline(struct timer *timer, uint64_t now_ns)
     end(worker);
 }
 
+/* No iterations are left: users whose start is still to come have nothing to start for. */
+static void forget_starts(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->n_users && worker->active > 0; i++) {
+        if (vu_before_start(&worker->users[i])) {
+            vu_stop(&worker->users[i]);
+            worker->active--;
+        }
+    }
+    if (worker->active == 0) {
+        end(worker);
+    }
+}
+
 static void woken(void *ctx)
 {
     struct worker *worker = ctx;
     if (atomic_load(&worker->shared->stop)) {
         end(worker);
+    } else if (atomic_load(&worker->shared->exhausted)) {
+        forget_starts(worker);
     }
 }
 
 void worker_user_done(struct worker *worker)
 {
-    if (--worker->active == 0) {
+    worker->active--;
+    if (!atomic_exchange(&worker->shared->exhausted, true)) {
+        outbox_notify(worker->shared->outbox); /* the main thread tells all workers */
+    }
+    if (worker->active == 0) {
         end(worker);
     }
 }

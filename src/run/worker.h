@@ -29,7 +29,8 @@ struct shared {
     struct notices *notices;
     uint64_t start_ns;
     atomic_uint_fast64_t next_iteration;
-    atomic_bool stop; /* set by the main thread */
+    atomic_bool stop;      /* set by the main thread */
+    atomic_bool exhausted; /* no iterations are left */
     atomic_uint working;
 };
 
