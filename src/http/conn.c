@@ -159,7 +159,7 @@ static void conn_ready(struct stream *stream, unsigned events)
 {
     struct conn *conn = conn_of(stream);
     if (conn->state == CONN_CONNECTING) {
-        enum io io = tcp_connected(&conn->tcp);
+        enum io io = conn->stream->ops->connect(conn->stream);
         if (io == IO_OK) {
             opened(conn, clock_ns());
         } else if (io == IO_FAILED) {

@@ -30,6 +30,9 @@ struct failure {
 struct stream;
 
 struct stream_ops {
+    /* Goes on connecting: IO_OK when the stream can be read and written (a filter has the layer
+     * below connected first, and shaken hands), IO_AGAIN or IO_FAILED. */
+    enum io (*connect)(struct stream *stream);
     /* At most max bytes into bytes; *got of them with IO_OK. */
     enum io (*read)(struct stream *stream, char *bytes, size_t max, size_t *got);
     /* Throws away at most max bytes that nobody will look at; *got with IO_OK. scratch is as

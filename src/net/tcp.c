@@ -154,8 +154,24 @@ static void tcp_close(struct stream *stream)
     }
 }
 
-static const struct stream_ops tcp_ops = {tcp_read, tcp_discard, tcp_write, tcp_want_write,
-                                          tcp_close};
+static enum io tcp_go_on(struct stream *stream)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(tcp->watcher.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
+        error = errno;
+    }
+    if (error) {
+        return fail(tcp, connect_failure(error));
+    }
+    tcp->connecting = false;
+    loop_interest(tcp->loop, &tcp->watcher, LOOP_READ);
+    return IO_OK;
+}
+
+static const struct stream_ops tcp_ops = {tcp_go_on, tcp_read,       tcp_discard,
+                                          tcp_write, tcp_want_write, tcp_close};
 
 enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *address,
                     socklen_t length, void (*ready)(struct stream *stream, unsigned events))
@@ -186,19 +202,4 @@ enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *a
         return fail(tcp, failure);
     }
     return IO_AGAIN;
-}
-
-enum io tcp_connected(struct tcp *tcp)
-{
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (getsockopt(tcp->watcher.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
-        error = errno;
-    }
-    if (error) {
-        return fail(tcp, connect_failure(error));
-    }
-    tcp->connecting = false;
-    loop_interest(tcp->loop, &tcp->watcher, LOOP_READ);
-    return IO_OK;
 }

@@ -21,14 +21,11 @@ struct tcp {
 };
 
 /*
- * Begins to connect. IO_AGAIN: stream.ready will be called, then ask tcp_connected. IO_FAILED:
+ * Begins to connect. IO_AGAIN: stream.ready will be called, then go on with ops->connect. IO_FAILED:
  * stream.failure (connect/refused, …/unreachable, …/no-port, …/fd-limit) says why, nothing is open.
  * ready is the owner's callback.
  */
 enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *address,
                     socklen_t length, void (*ready)(struct stream *stream, unsigned events));
-
-/* After ready while connecting: IO_OK (reading is watched for now), IO_AGAIN or IO_FAILED. */
-enum io tcp_connected(struct tcp *tcp);
 
 #endif
