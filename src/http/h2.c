@@ -1,0 +1,539 @@
+#include "http/h2.h"
+
+#include <nghttp2/nghttp2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "http/client.h"
+#include "http/conn.h"
+
+#define OUT_MAX (256u * 1024) /* frames gathered for one write */
+#define FIELDS_MAX 256        /* of a request */
+#define STREAMS_BEFORE_SETTINGS 100
+
+/* One exchange's stream. */
+struct h2_stream {
+    struct h2_stream *prev, *next; /* of those that have an exchange */
+    struct exchange *exchange;     /* NULL: it has ended, or was given up */
+    int32_t id;
+    struct str body;   /* of the request, what is still to be sent */
+    bool sent;         /* END_STREAM has been sent */
+    bool has_head;     /* the final response's */
+    bool has_location, has_set_cookie, too_large;
+    uint8_t interim;
+    unsigned status, n_fields;
+    size_t list_bytes; /* of the header list, as RFC 9113 §6.5.2 counts them */
+    struct buf fields; /* those that somebody wants, as HTTP/1 field lines */
+};
+
+struct h2 {
+    struct session session; /* first */
+    nghttp2_session *ng;
+    struct h2_stream streams; /* head of a ring */
+    unsigned n_streams;
+    unsigned empty_data;
+    bool draining; /* the server takes no new streams */
+    bool dead;     /* failed: nothing is fed or written any more */
+    uint64_t now_ns;
+    const char *why; /* nghttp2's words for what is wrong */
+    struct buf out;
+    size_t out_at;
+    struct task flush;
+    bool in_receive;
+};
+
+/* --- streams --- */
+
+static struct h2_stream *stream_new(struct h2 *h2, struct exchange *exchange)
+{
+    struct h2_stream *stream = xcalloc(1, sizeof *stream);
+    stream->exchange = exchange;
+    buf_init(&stream->fields, H2_HEADER_LIST_MAX * 2);
+    stream->next = &h2->streams;
+    stream->prev = h2->streams.prev;
+    stream->prev->next = stream;
+    h2->streams.prev = stream;
+    h2->n_streams++;
+    return stream;
+}
+
+/* The exchange has ended or is forgotten; the stream lives on until nghttp2 closes it. */
+static struct exchange *detach(struct h2 *h2, struct h2_stream *stream)
+{
+    struct exchange *exchange = stream->exchange;
+    if (exchange) {
+        stream->exchange = NULL;
+        stream->prev->next = stream->next;
+        stream->next->prev = stream->prev;
+        h2->n_streams--;
+    }
+    return exchange;
+}
+
+static void stream_free(struct h2_stream *stream)
+{
+    buf_fini(&stream->fields);
+    free(stream);
+}
+
+static void stream_done(struct h2 *h2, struct h2_stream *stream)
+{
+    if (!stream->sent) {
+        /* An early answer: the rest of the upload is not wanted. */
+        nghttp2_submit_rst_stream(h2->ng, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_CANCEL);
+    }
+    conn_stream_done(h2->session.conn, detach(h2, stream), h2->now_ns);
+}
+
+static void stream_failed(struct h2 *h2, struct h2_stream *stream, enum outcome outcome,
+                          const char *text, bool retry)
+{
+    struct failure failure = {.outcome = outcome,
+                              .where = stream->has_head ? WHERE_BODY : WHERE_HEAD,
+                              .text = text};
+    conn_stream_failed(h2->session.conn, detach(h2, stream), &failure, retry, h2->now_ns);
+}
+
+static void give_up(struct h2 *h2, struct h2_stream *stream, enum outcome outcome, const char *text)
+{
+    nghttp2_submit_rst_stream(h2->ng, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_CANCEL);
+    stream_failed(h2, stream, outcome, text, false);
+}
+
+/* --- what nghttp2 tells --- */
+
+static struct h2_stream *stream_of(struct h2 *h2, int32_t id)
+{
+    struct h2_stream *stream = nghttp2_session_get_stream_user_data(h2->ng, id);
+    return stream && stream->exchange ? stream : NULL;
+}
+
+static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
+{
+    struct h2 *h2 = ctx;
+    struct h2_stream *stream = stream_of(h2, frame->hd.stream_id);
+    (void)ng;
+    if (stream && !stream->has_head) {
+        exchange_first_byte(stream->exchange, h2->now_ns);
+        stream->status = 0;
+        stream->n_fields = 0;
+        stream->list_bytes = 0;
+        stream->has_location = stream->has_set_cookie = false;
+        buf_reset(&stream->fields);
+    }
+    return 0;
+}
+
+static void add_field(struct h2_stream *stream, struct str name, struct str value)
+{
+    bool location = str_eq(name, STR("location")), cookie = str_eq(name, STR("set-cookie"));
+    stream->has_location |= location;
+    stream->has_set_cookie |= cookie;
+    if (location || cookie || stream->exchange->keep) {
+        buf_add_str(&stream->fields, name);
+        buf_add_str(&stream->fields, STR(": "));
+        buf_add_str(&stream->fields, value);
+        buf_add_str(&stream->fields, STR("\r\n"));
+    }
+}
+
+static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, const uint8_t *name,
+                     size_t name_n, const uint8_t *value, size_t value_n, uint8_t flags, void *ctx)
+{
+    struct h2 *h2 = ctx;
+    struct h2_stream *stream = stream_of(h2, frame->hd.stream_id);
+    struct str key = {(const char *)name, name_n}, text = {(const char *)value, value_n};
+    (void)ng;
+    (void)flags;
+    if (!stream) {
+        return 0;
+    }
+    stream->list_bytes += name_n + value_n + 32;
+    if (stream->list_bytes > H2_HEADER_LIST_MAX || ++stream->n_fields > H2_FIELDS_MAX) {
+        stream->too_large = true;
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* nghttp2 resets the stream */
+    }
+    if (stream->has_head) {
+        return 0; /* a trailer */
+    }
+    if (str_eq(key, STR(":status"))) {
+        uint64_t status = 0;
+        str_to_u64(text, &status);
+        stream->status = (unsigned)status;
+    } else {
+        add_field(stream, key, text);
+    }
+    return 0;
+}
+
+static void take_head(struct h2 *h2, struct h2_stream *stream)
+{
+    if (stream->has_head) {
+        return;
+    }
+    if (stream->status < 200) {
+        EXCHANGE_NOTE(stream->exchange, interim);
+        if (++stream->interim > H2_INTERIM_MAX) {
+            give_up(h2, stream, OUTCOME_TOO_LARGE, "more than 16 interim responses");
+        }
+        return;
+    }
+    stream->has_head = true;
+    client_head(stream->exchange, stream->status, buf_str(&stream->fields), stream->has_location,
+                stream->has_set_cookie);
+    buf_fini(&stream->fields);
+    buf_init(&stream->fields, 0);
+}
+
+static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
+{
+    struct h2 *h2 = ctx;
+    struct h2_stream *stream = stream_of(h2, frame->hd.stream_id);
+    (void)ng;
+    if (frame->hd.type == NGHTTP2_GOAWAY) {
+        h2->draining = true;
+        if (frame->goaway.error_code != NGHTTP2_NO_ERROR) {
+            h2->why = nghttp2_http2_strerror(frame->goaway.error_code);
+        }
+    }
+    if (frame->hd.type == NGHTTP2_DATA && frame->hd.length == 0 &&
+        !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM)) {
+        return ++h2->empty_data > H2_EMPTY_DATA_MAX ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+    }
+    h2->empty_data = frame->hd.length ? 0 : h2->empty_data;
+    if (!stream) {
+        return 0;
+    }
+    stream->exchange->bytes_received += frame->hd.length + 9;
+    if (frame->hd.type == NGHTTP2_HEADERS) {
+        take_head(h2, stream);
+    }
+    if (stream->exchange && stream->has_head && frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
+        stream_done(h2, stream);
+    }
+    return 0;
+}
+
+static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *bytes, size_t n,
+                   void *ctx)
+{
+    struct h2 *h2 = ctx;
+    struct h2_stream *stream = stream_of(h2, id);
+    (void)ng;
+    (void)flags;
+    if (stream && !client_body(stream->exchange, (struct str){(const char *)bytes, n})) {
+        give_up(h2, stream, OUTCOME_TOO_LARGE, "the body is larger than --max-body");
+    }
+    return 0;
+}
+
+static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
+{
+    struct h2 *h2 = ctx;
+    struct h2_stream *stream = stream_of(h2, frame->hd.stream_id);
+    (void)ng;
+    if (stream && (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)) {
+        stream->exchange->bytes_sent += frame->hd.length + 9;
+        stream->sent |= (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    }
+    return 0;
+}
+
+static int on_stream_close(nghttp2_session *ng, int32_t id, uint32_t error, void *ctx)
+{
+    struct h2 *h2 = ctx;
+    struct h2_stream *stream = nghttp2_session_get_stream_user_data(ng, id);
+    if (!stream) {
+        return 0;
+    }
+    if (stream->exchange) {
+        const char *name = h2->why ? h2->why : nghttp2_http2_strerror(error);
+        if (stream->too_large) {
+            stream_failed(h2, stream, OUTCOME_TOO_LARGE, "the header list is too large", false);
+        } else if (error == NGHTTP2_REFUSED_STREAM) {
+            stream_failed(h2, stream, OUTCOME_PROTOCOL_H2, name, true);
+        } else if (stream->has_head) {
+            stream_failed(h2, stream, OUTCOME_TRUNCATED, name, false);
+        } else {
+            stream_failed(h2, stream, OUTCOME_PROTOCOL_H2, name, false);
+        }
+    }
+    nghttp2_session_set_stream_user_data(ng, id, NULL);
+    stream_free(stream);
+    return 0;
+}
+
+static int on_error(nghttp2_session *ng, int code, const char *text, size_t n, void *ctx)
+{
+    struct h2 *h2 = ctx;
+    (void)ng;
+    (void)text;
+    (void)n;
+    h2->why = nghttp2_strerror(code);
+    return 0;
+}
+
+static nghttp2_ssize read_body(nghttp2_session *ng, int32_t id, uint8_t *to, size_t max,
+                               uint32_t *flags, nghttp2_data_source *source, void *ctx)
+{
+    struct h2_stream *stream = source->ptr;
+    size_t n = stream->body.n < max ? stream->body.n : max;
+    (void)ng;
+    (void)id;
+    (void)ctx;
+    if (!stream->exchange) {
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* its bytes may be gone */
+    }
+    memcpy(to, stream->body.p, n);
+    stream->body = str_skip(stream->body, n);
+    if (stream->body.n == 0) {
+        *flags |= NGHTTP2_DATA_FLAG_EOF;
+    }
+    return (nghttp2_ssize)n;
+}
+
+/* --- writing --- */
+
+/* Gathers frames of all streams and writes them in one go. */
+static void flush(struct h2 *h2)
+{
+    struct conn *conn = h2->session.conn;
+    while (!h2->dead) {
+        while (h2->out.n - h2->out_at < OUT_MAX) {
+            const uint8_t *bytes;
+            nghttp2_ssize n = nghttp2_session_mem_send(h2->ng, &bytes);
+            if (n <= 0) {
+                break;
+            }
+            buf_add(&h2->out, bytes, (size_t)n);
+        }
+        struct str rest = str_skip(buf_str(&h2->out), h2->out_at);
+        size_t put = 0;
+        if (rest.n == 0) {
+            break;
+        }
+        enum io io = conn_write(conn, &rest, 1, &put);
+        if (io != IO_OK) {
+            /* A broken stream tells the next read. */
+            conn_want_write(conn, io == IO_AGAIN);
+            return;
+        }
+        h2->out_at += put;
+        if (h2->out_at == h2->out.n) {
+            buf_reset(&h2->out);
+            h2->out_at = 0;
+        }
+    }
+    conn_want_write(conn, false);
+}
+
+static void flush_task(struct task *task)
+{
+    flush((struct h2 *)(void *)((char *)task - offsetof(struct h2, flush)));
+}
+
+static void flush_soon(struct h2 *h2)
+{
+    if (!h2->in_receive && !h2->dead) {
+        loop_defer(h2->session.conn->client->loop, &h2->flush);
+    }
+}
+
+/* --- requests --- */
+
+struct fields {
+    nghttp2_nv list[FIELDS_MAX];
+    size_t n;
+    struct buf lower; /* names in lower case; does not move once filled */
+};
+
+static void field_add(struct fields *fields, struct str name, struct str value, uint8_t flags)
+{
+    fields->list[fields->n++] =
+        (nghttp2_nv){(uint8_t *)(uintptr_t)name.p, (uint8_t *)(uintptr_t)value.p, name.n, value.n,
+                     flags};
+}
+
+static bool connection_field(struct str name)
+{
+    static const char *const names[] = {"host", "connection", "keep-alive", "proxy-connection",
+                                        "transfer-encoding", "upgrade"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (str_eq_nocase(name, str_of(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct str lower(struct buf *store, struct str name)
+{
+    size_t at = store->n;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        buf_add_char(store, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
+    }
+    return buf_str_from(store, at);
+}
+
+/* The field list of a request whose HTTP/1 head is given; false if it has too many fields. */
+static bool make_fields(struct fields *fields, const struct exchange *exchange, struct str head)
+{
+    const struct origin *origin = exchange->final_origin;
+    struct str authority = origin->authority;
+    struct str rest = str_skip(head, str_find(head, '\n') + 1);
+    buf_reserve(&fields->lower, head.n);
+    fields->n = 4;
+    while (rest.n > 2) {
+        struct str line = {rest.p, str_find(rest, '\n')};
+        struct str name = {line.p, str_find(line, ':')};
+        struct str value = str_trim(str_skip(line, name.n + 1));
+        rest = str_skip(rest, line.n + 1);
+        if (str_eq_nocase(name, STR("host"))) {
+            authority = value;
+        }
+        if (name.n == line.n || connection_field(name)) {
+            continue;
+        }
+        if (fields->n == FIELDS_MAX) {
+            return false;
+        }
+        bool secret = str_eq_nocase(name, STR("authorization"));
+        field_add(fields, lower(&fields->lower, name), value,
+                  secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE);
+    }
+    size_t n = fields->n;
+    fields->n = 0;
+    field_add(fields, STR(":method"), exchange->method, NGHTTP2_NV_FLAG_NONE);
+    field_add(fields, STR(":scheme"), origin->https ? STR("https") : STR("http"),
+              NGHTTP2_NV_FLAG_NONE);
+    field_add(fields, STR(":authority"), authority, NGHTTP2_NV_FLAG_NONE);
+    field_add(fields, STR(":path"), exchange->final_target, NGHTTP2_NV_FLAG_NONE);
+    fields->n = n;
+    return true;
+}
+
+static void h2_submit(struct session *session, struct exchange *exchange, struct str head,
+                      struct str body)
+{
+    struct h2 *h2 = (struct h2 *)session;
+    struct h2_stream *stream = stream_new(h2, exchange);
+    struct fields fields = {.n = 0};
+    buf_init(&fields.lower, BUF_NO_MAX);
+    stream->body = body;
+    nghttp2_data_provider provider = {.source.ptr = stream, .read_callback = read_body};
+    stream->id = make_fields(&fields, exchange, head)
+                     ? nghttp2_submit_request(h2->ng, NULL, fields.list, fields.n,
+                                              body.n ? &provider : NULL, stream)
+                     : -1;
+    buf_fini(&fields.lower);
+    if (stream->id < 0) {
+        /* Told later, never from within submit. */
+        stream->id = 0;
+        h2->draining = true;
+        loop_defer(session->conn->client->loop, &h2->flush);
+        return;
+    }
+    flush_soon(h2);
+}
+
+static unsigned h2_capacity(const struct session *session)
+{
+    const struct h2 *h2 = (const struct h2 *)session;
+    if (h2->draining || h2->dead || !nghttp2_session_check_request_allowed(h2->ng)) {
+        return 0;
+    }
+    uint32_t max =
+        nghttp2_session_get_remote_settings(h2->ng, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+    max = max == UINT32_MAX ? STREAMS_BEFORE_SETTINGS : max;
+    return h2->n_streams < max ? max - h2->n_streams : 0;
+}
+
+/* --- the session's events --- */
+
+/* The connection is at its end: every exchange on it fails once. */
+static void fail_all(struct h2 *h2, const struct failure *failure)
+{
+    h2->dead = true;
+    while (h2->streams.next != &h2->streams) {
+        struct h2_stream *stream = h2->streams.next;
+        bool untouched = stream->exchange->first_ns == 0;
+        stream_failed(h2, stream, failure->outcome, failure->text, untouched);
+    }
+    conn_close(h2->session.conn);
+}
+
+static void h2_on_bytes(struct session *session, const char *bytes, size_t n, uint64_t now_ns)
+{
+    struct h2 *h2 = (struct h2 *)session;
+    h2->now_ns = now_ns;
+    h2->in_receive = true;
+    nghttp2_ssize used = nghttp2_session_mem_recv(h2->ng, (const uint8_t *)bytes, n);
+    h2->in_receive = false;
+    if (used < 0) {
+        struct failure failure = {.outcome = OUTCOME_PROTOCOL_H2,
+                                  .text = h2->why ? h2->why : nghttp2_strerror((int)used)};
+        fail_all(h2, &failure);
+        return;
+    }
+    flush(h2);
+    if (!nghttp2_session_want_read(h2->ng) && !nghttp2_session_want_write(h2->ng)) {
+        struct failure failure = {.outcome = OUTCOME_PROTOCOL_H2,
+                                  .text = h2->why ? h2->why : "the connection was closed"};
+        fail_all(h2, &failure);
+    } else if (h2->draining && h2->n_streams == 0) {
+        conn_close(session->conn);
+    } else {
+        conn_capacity_changed(session->conn);
+    }
+}
+
+static uint64_t h2_discardable(const struct session *session)
+{
+    (void)session;
+    return 0;
+}
+
+static void h2_on_discarded(struct session *session, uint64_t n, uint64_t now_ns)
+{
+    (void)session;
+    (void)n;
+    (void)now_ns;
+}
+
+static void h2_on_writable(struct session *session)
+{
+    flush((struct h2 *)session);
+}
+
+static void h2_on_end(struct session *session, const struct failure *failure, uint64_t now_ns)
+{
+    struct h2 *h2 = (struct h2 *)session;
+    struct failure end = failure ? *failure : (struct failure){.outcome = OUTCOME_RESET};
+    h2->now_ns = now_ns;
+    h2->dead = true;
+    for (struct h2_stream *stream; (stream = h2->streams.next) != &h2->streams;) {
+        bool touched = stream->exchange->first_ns != 0;
+        enum outcome outcome = failure ? end.outcome : touched ? OUTCOME_TRUNCATED : OUTCOME_RESET;
+        stream_failed(h2, stream, outcome,
+                      end.text ? end.text : "the connection was closed before the response was whole",
+                      !touched);
+    }
+    conn_close(session->conn);
+}
+
+static void h2_forget(struct session *session, struct exchange *exchange)
+{
+    struct h2 *h2 = (struct h2 *)session;
+    for (struct h2_stream *stream = h2->streams.next; stream != &h2->streams;
+         stream = stream->next) {
+        if (stream->exchange == exchange) {
+            nghttp2_submit_rst_stream(h2->ng, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_CANCEL);
+            detach(h2, stream);
+            flush_soon(h2);
+            return;
+        }
+    }
+}
