@@ -14,6 +14,7 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 
 CLOSE = "close"  # an orderly end (FIN)
 RESET = "reset"  # RST
@@ -58,20 +59,26 @@ class Connection:
         self.number = number
         self.rest = b""
 
-    def _more(self):
+    def _receive(self):
         try:
             data = self.sock.recv(65536)
         except OSError:
             data = b""
         if not data:
             raise Ended
-        self.rest += data
+        return data
+
+    def _more(self):
+        self.rest += self._receive()
 
     def _take(self, n):
-        while len(self.rest) < n:
-            self._more()
-        taken, self.rest = self.rest[:n], self.rest[n:]
-        return taken
+        pieces, missing = [self.rest], n - len(self.rest)
+        while missing > 0:
+            pieces.append(self._receive())
+            missing -= len(pieces[-1])
+        data = b"".join(pieces)
+        self.rest = data[n:]
+        return data[:n]
 
     def _take_through(self, mark):
         while mark not in self.rest:
@@ -103,6 +110,13 @@ class Connection:
             self.sock.sendall(data)
         except OSError:
             raise Ended from None
+
+    def send_pieces(self, pieces, pause):
+        """Sends them one by one, with a pause between two of them."""
+        for i, piece in enumerate(pieces):
+            if i:
+                time.sleep(pause)
+            self.send(piece)
 
     def close(self):
         """An orderly end. What has come in is read first: left unread, it would make a RST of it."""
