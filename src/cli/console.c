@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 
 void console_init(void)
 {
@@ -88,18 +89,32 @@ void console_error(const char *format, ...)
     free(text);
 }
 
+/* A file or its name may hold anything, and neither line breaks nor what moves a terminal's cursor
+ * is to reach one. */
+static void add_printable(struct buf *out, const char *text)
+{
+    text_printable(out, str_of(text), SIZE_MAX);
+}
+
 static void add_fault(struct buf *out, const struct fault *fault)
 {
     buf_add_str(out, fault->severity == SEVERITY_ERROR ? STR("error: ") : STR("warning: "));
-    if (fault->file)
-        buf_addf(out, "%s:", fault->file);
+    if (fault->file) {
+        add_printable(out, fault->file);
+        buf_add_char(out, ':');
+    }
     if (fault->file && fault->line)
         buf_addf(out, "%u:", fault->line);
     if (fault->file && fault->line && fault->column)
         buf_addf(out, "%u:", fault->column);
-    buf_addf(out, "%s%s\n", fault->file ? " " : "", fault->text);
-    if (fault->help)
-        buf_addf(out, "  help: %s\n", fault->help);
+    buf_add_str(out, fault->file ? STR(" ") : STR(""));
+    add_printable(out, fault->text);
+    buf_add_char(out, '\n');
+    if (fault->help) {
+        buf_add_str(out, STR("  help: "));
+        add_printable(out, fault->help);
+        buf_add_char(out, '\n');
+    }
 }
 
 void console_faults(const struct faults *faults)

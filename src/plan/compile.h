@@ -96,6 +96,9 @@ void compile_assert(struct compiler *c, const struct step_in *in, struct step *s
 void compile_delay(struct compiler *c, const struct step_in *in, struct step *step);
 void compile_exec(struct compiler *c, const struct step_in *in, struct step *step);
 void compile_request(struct compiler *c, const struct step_in *in, struct step *step);
+/* The items that a request is made once for each of, before all of the step that may speak of
+ * them: its name, and the request itself. */
+void compile_items(struct compiler *c, const struct step_in *in, struct step *step);
 
 /* request_url.c: fills out->url; *written is the url without the base. False, and an error, if it
  * can be none. */

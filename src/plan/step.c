@@ -260,6 +260,8 @@ void compile_step(struct compiler *c, const struct source *source, const struct 
     c->scope.relaxed = c->options->relaxed || c->blind || !in.runs;
     if (kind != SCHEMA_STEP_NONE)
         compile_check(c, &in, kind, node);
+    if (kind == SCHEMA_STEP_REQUEST)
+        compile_items(c, &in, &step);
     compile_name(c, &in, &step);
     compilers[kind](c, &in, &step);
     if (in.runs)

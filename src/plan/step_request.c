@@ -78,8 +78,7 @@ static void compile_method(struct compiler *c, const struct step_in *in,
     }
 }
 
-/* A request is made once for each item; the step itself is the first that sees them. */
-static void compile_items(struct compiler *c, const struct step_in *in, struct step *step)
+void compile_items(struct compiler *c, const struct step_in *in, struct step *step)
 {
     struct plan *plan = c->plan;
     struct items *items = NULL;
@@ -107,7 +106,6 @@ void compile_request(struct compiler *c, const struct step_in *in, struct step *
     struct template written;
 
     step->kind = STEP_REQUEST;
-    compile_items(c, in, step);
     node = compile_mapping(c, in, "request", SCHEMA_REQUEST, "request: {url: /path}");
     if (node) {
         compile_method(c, in, yaml_get(node, "method"), request);
