@@ -29,6 +29,14 @@ void exchange_phase(struct exchange *exchange, enum exchange_phase phase, uint64
     exchange->phases[phase] = before == EXCHANGE_NONE ? ns : before + ns;
 }
 
+void exchange_first_byte(struct exchange *exchange, uint64_t now_ns)
+{
+    if (exchange->first_ns == 0) {
+        exchange->first_ns = now_ns;
+        exchange_phase(exchange, EXCHANGE_FIRST_BYTE, now_ns - exchange->sent_ns);
+    }
+}
+
 /* --- sending --- */
 
 /* The head with the cookies that belong there, or nothing in `wire` if there are none. */
@@ -56,40 +64,53 @@ static void dispatch(struct exchange *exchange, bool fresh, uint64_t now_ns)
     }
     exchange->following = false;
     exchange->hop_sent = exchange->bytes_sent;
-    struct conn *conn = fresh ? NULL : pool_take(exchange->final_origin);
+    struct origin *origin = exchange->final_origin;
+    struct conn *conn = pool_take(origin, fresh);
     if (conn) {
         exchange->client->reused++;
         conn_submit(conn, exchange, now_ns);
+    } else if (origin->protocol == ORIGIN_H1) {
+        conn_open(exchange->client, origin, exchange);
     } else {
-        conn_open(exchange->client, exchange);
+        pool_wait(origin, exchange);
     }
 }
 
-/* The time is up: where it was decides what it is called. */
+/* Takes an exchange from where it is: a queue, a connection that is opened for it, a session. */
+static void give_up(struct exchange *exchange)
+{
+    struct conn *conn = exchange->conn;
+    exchange->conn = NULL;
+    if (!conn) {
+        pool_forget(exchange);
+    } else if (conn->state == CONN_RESOLVING || conn->state == CONN_CONNECTING) {
+        conn_close(conn);
+    } else {
+        conn->session->ops->forget(conn->session, exchange);
+    }
+}
+
+/* The time is up: where the exchange was decides what that is called. */
 static void timed_out(struct timer *timer, uint64_t now_ns)
 {
     struct exchange *exchange =
         (struct exchange *)(void *)((char *)timer - offsetof(struct exchange, deadline));
     struct conn *conn = exchange->conn;
-    struct failure failure = {.outcome = OUTCOME_TIMEOUT_TOTAL, .where = WHERE_BODY};
-    if (conn->state == CONN_RESOLVING) {
-        failure.outcome = OUTCOME_DNS;
-        failure.text = "the name look-up did not end within --timeout";
-    } else if (conn->state == CONN_CONNECTING) {
-        failure.outcome = OUTCOME_CONNECT_TIMEOUT;
-        failure.text = "the connection was not made within --timeout";
-    } else if (exchange->first_ns == 0) {
-        failure.outcome = OUTCOME_TIMEOUT_FIRST_BYTE;
-        failure.text = "no byte of a response came within --timeout";
-    } else {
-        failure.text = "the response was not whole within --timeout";
-    }
-    if (conn->state == CONN_RESOLVING || conn->state == CONN_CONNECTING) {
+    struct failure failure = {.outcome = OUTCOME_TIMEOUT_TOTAL,
+                              .where = WHERE_BODY,
+                              .text = "the response was not whole within --timeout"};
+    if (!conn) {
+        failure = (struct failure){.outcome = OUTCOME_CONNECT_TIMEOUT,
+                                   .text = "no connection had room for it within --timeout"};
+    } else if (conn->state == CONN_RESOLVING || conn->state == CONN_CONNECTING) {
+        failure = conn_timeout(conn);
         conn->origin->failures++;
         exchange->client->failed++;
+    } else if (exchange->first_ns == 0) {
+        failure = (struct failure){.outcome = OUTCOME_TIMEOUT_FIRST_BYTE,
+                                   .text = "no byte of a response came within --timeout"};
     }
-    exchange->conn = NULL;
-    conn_close(conn);
+    give_up(exchange);
     finish(exchange, &failure, now_ns);
 }
 
@@ -118,10 +139,7 @@ void client_send(struct client *client, struct exchange *exchange, uint64_t now_
 
 void client_abort(struct exchange *exchange)
 {
-    if (exchange->conn) {
-        conn_close(exchange->conn);
-        exchange->conn = NULL;
-    }
+    give_up(exchange);
     timer_stop(&exchange->deadline);
     exchange->final_origin->users--;
 }

@@ -17,6 +17,9 @@
 #define CLIENT_BACKOFF_FROM 8   /* failures in a row */
 #define CLIENT_BACKOFF_MAX_NS (250 * 1000000ULL)
 
+/* What an origin's connections speak, as far as it is known. */
+enum origin_protocol { ORIGIN_H1, ORIGIN_UNKNOWN, ORIGIN_H2 };
+
 struct origin {
     struct origin *next; /* in the table */
     uint32_t hash;
@@ -30,7 +33,13 @@ struct origin {
     uint32_t failures;   /* connection attempts that failed since the last that did not */
     unsigned next_address;
     struct addresses *addresses; /* NULL: not asked yet */
-    struct conn *idle;   /* last in, first out */
+    struct conn *idle;   /* carrying nothing: last in, first out */
+    /* For sessions that multiplex, or may turn out to: */
+    enum origin_protocol protocol;
+    struct conn *shared; /* open, carrying any number of exchanges */
+    unsigned n_shared;
+    unsigned opening;    /* connections that are being opened for whoever waits */
+    struct exchange *waiting, **waiting_end;
 };
 
 struct client {
@@ -48,6 +57,8 @@ struct client {
     struct origin *table[256];
     struct buf scratch, base_url, next_url;
     char *read_buffer;
+    struct timer_queue *connect_timeouts; /* NULL: the exchange's own limit is the only one */
+    unsigned connections; /* shared ones an origin has at least, if there is work for them */
 };
 
 struct client_options {
@@ -92,11 +103,29 @@ void client_failed(struct exchange *exchange, const struct failure *failure, boo
                    uint64_t now_ns);
 /* Adds ns to a phase. */
 void exchange_phase(struct exchange *exchange, enum exchange_phase phase, uint64_t ns);
+/* The first byte of a response to the present hop came, unless one has come before. */
+void exchange_first_byte(struct exchange *exchange, uint64_t now_ns);
 
-/* http/pool.c: an idle connection of the origin (taken out), or NULL; and putting one back. */
-struct conn *pool_take(struct origin *origin);
+/* --- http/pool.c --- */
+
+/* A connection that can take an exchange now: idle (taken out), or shared with capacity; or NULL.
+ * fresh: not an idle one. */
+struct conn *pool_take(struct origin *origin, bool fresh);
+/* Puts an open connection that carries nothing among the idle ones, or one that multiplexes among
+ * the shared. */
 void pool_put(struct conn *conn);
+/* Takes it out of either. */
 void pool_remove(struct conn *conn);
+/* Has the exchange wait for a shared connection, and opens one if that is needed. */
+void pool_wait(struct origin *origin, struct exchange *exchange);
+/* It waits no more. */
+void pool_forget(struct exchange *exchange);
+/* A connection that was opened for those who wait is open (its session is known), or could not be
+ * (failure). */
+void pool_opened(struct conn *conn, uint64_t now_ns);
+void pool_open_failed(struct origin *origin, const struct failure *failure, uint64_t now_ns);
+/* A shared connection can take more. */
+void pool_serve(struct conn *conn, uint64_t now_ns);
 /* Closes an idle connection of any origin, for its descriptor; false if there is none. */
 bool pool_close_one(struct client *client);
 

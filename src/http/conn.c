@@ -18,18 +18,25 @@ static void release(struct task *task)
     free(conn);
 }
 
+static void close_layers(struct conn *conn)
+{
+    if (conn->stream) {
+        conn->stream->ops->close(conn->stream);
+        conn->stream = NULL;
+    }
+}
+
 void conn_close(struct conn *conn)
 {
     if (conn->state == CONN_CLOSED) {
         return;
     }
-    if (conn->state == CONN_IDLE) {
+    if (conn->state == CONN_IDLE || conn->shared) {
         pool_remove(conn);
     }
     resolver_cancel(&conn->lookup);
-    if (conn->stream) {
-        conn->stream->ops->close(conn->stream);
-    }
+    timer_stop(&conn->deadline);
+    close_layers(conn);
     conn->state = CONN_CLOSED;
     conn->exchange = NULL;
     conn->origin->users--;
@@ -61,6 +68,29 @@ void conn_done(struct conn *conn, struct exchange *exchange, bool reusable, uint
     client_response(exchange, now_ns);
 }
 
+void conn_stream_done(struct conn *conn, struct exchange *exchange, uint64_t now_ns)
+{
+    conn->last_tag = exchange->tag;
+    conn->reused = true;
+    exchange->conn = NULL;
+    client_response(exchange, now_ns);
+}
+
+void conn_stream_failed(struct conn *conn, struct exchange *exchange,
+                        const struct failure *failure, bool retry, uint64_t now_ns)
+{
+    (void)conn;
+    exchange->conn = NULL;
+    client_failed(exchange, failure, retry, now_ns);
+}
+
+void conn_capacity_changed(struct conn *conn, uint64_t now_ns)
+{
+    if (conn->state == CONN_ACTIVE) {
+        pool_serve(conn, now_ns);
+    }
+}
+
 enum io conn_write(struct conn *conn, const struct str *parts, unsigned n, size_t *put)
 {
     return conn->stream->ops->write(conn->stream, parts, n, put);
@@ -77,6 +107,17 @@ bool conn_is_quiet(struct conn *conn, size_t *extra)
                                    extra) == IO_AGAIN;
 }
 
+/* What opening the connection took is part of the first exchange that it carries. */
+static void tell_phases(struct conn *conn, struct exchange *exchange)
+{
+    for (unsigned i = 0; i <= EXCHANGE_TLS; i++) {
+        if (conn->phases[i] != EXCHANGE_NONE) {
+            exchange_phase(exchange, (enum exchange_phase)i, conn->phases[i]);
+        }
+    }
+    conn->phases_told = true;
+}
+
 void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns)
 {
     struct str head = exchange->wire.n ? buf_str(&exchange->wire) : exchange->head;
@@ -85,19 +126,13 @@ void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns)
     exchange->conn = conn;
     exchange->sent_ns = now_ns;
     exchange->first_ns = 0;
+    if (!conn->phases_told) {
+        tell_phases(conn, exchange);
+    }
     conn->session->ops->submit(conn->session, exchange, head, exchange->body);
 }
 
 /* --- reading --- */
-
-static void first_byte(struct conn *conn, uint64_t now_ns)
-{
-    struct exchange *exchange = conn->exchange;
-    if (exchange->first_ns == 0) {
-        exchange->first_ns = now_ns;
-        exchange_phase(exchange, EXCHANGE_FIRST_BYTE, now_ns - exchange->sent_ns);
-    }
-}
 
 /* One read a wake-up: whatever the server floods us with, timers and the others have their turn. */
 static void conn_read(struct conn *conn)
@@ -117,9 +152,7 @@ static void conn_read(struct conn *conn)
         io = conn->stream->ops->read(conn->stream, conn->client->read_buffer, CLIENT_READ_BUFFER,
                                      &n);
         if (io == IO_OK) {
-            uint64_t now_ns = clock_ns();
-            first_byte(conn, now_ns);
-            session->ops->on_bytes(session, conn->client->read_buffer, n, now_ns);
+            session->ops->on_bytes(session, conn->client->read_buffer, n, clock_ns());
         }
     }
     if (io == IO_END) {
@@ -147,25 +180,79 @@ static void idle_ready(struct conn *conn)
 
 static void try_next(struct conn *conn, uint64_t now_ns);
 
+static void phase_over(struct conn *conn, enum exchange_phase phase, uint64_t now_ns)
+{
+    uint64_t before = conn->phases[phase] == EXCHANGE_NONE ? 0 : conn->phases[phase];
+    conn->phases[phase] = before + (now_ns - conn->phase_start_ns);
+    conn->phase_start_ns = now_ns;
+}
+
+static void open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns)
+{
+    struct exchange *exchange = conn->exchange;
+    struct origin *origin = conn->origin;
+    origin->failures++;
+    conn->client->failed++;
+    if (exchange) {
+        exchange->conn = NULL;
+        if (!conn->phases_told) {
+            tell_phases(conn, exchange);
+        }
+        conn_close(conn);
+        client_failed(exchange, failure, false, now_ns);
+    } else {
+        origin->users++; /* it stays until all who wait have been told */
+        conn_close(conn);
+        pool_open_failed(origin, failure, now_ns);
+        origin->users--;
+    }
+}
+
 static void opened(struct conn *conn, uint64_t now_ns)
 {
+    timer_stop(&conn->deadline);
     conn->origin->failures = 0;
     conn->client->opened++;
-    exchange_phase(conn->exchange, EXCHANGE_CONNECT, now_ns - conn->phase_start_ns);
-    conn_submit(conn, conn->exchange, now_ns);
+    conn->session->ops->start(conn->session);
+    if (conn->exchange) {
+        conn_submit(conn, conn->exchange, now_ns);
+    } else {
+        pool_opened(conn, now_ns);
+    }
+}
+
+/* Has the layers connect, from the bottom to the top. A first layer that fails is another
+ * address's turn. */
+static void connect_layers(struct conn *conn)
+{
+    while (conn->layer < conn->n_layers) {
+        struct stream *stream = conn->layers[conn->layer];
+        enum io io = stream->ops->connect(stream);
+        if (io == IO_AGAIN) {
+            return;
+        }
+        uint64_t now_ns = clock_ns();
+        if (io != IO_OK) {
+            struct failure failure = stream->failure;
+            if (conn->layer == 0) {
+                close_layers(conn);
+                try_next(conn, now_ns);
+            } else {
+                open_failed(conn, &failure, now_ns);
+            }
+            return;
+        }
+        phase_over(conn, EXCHANGE_CONNECT, now_ns);
+        conn->layer++;
+    }
+    opened(conn, clock_ns());
 }
 
 static void conn_ready(struct stream *stream, unsigned events)
 {
     struct conn *conn = conn_of(stream);
     if (conn->state == CONN_CONNECTING) {
-        enum io io = conn->stream->ops->connect(conn->stream);
-        if (io == IO_OK) {
-            opened(conn, clock_ns());
-        } else if (io == IO_FAILED) {
-            conn->stream->ops->close(conn->stream);
-            try_next(conn, clock_ns());
-        }
+        connect_layers(conn);
         return;
     }
     if (conn->state == CONN_IDLE) {
@@ -173,25 +260,14 @@ static void conn_ready(struct stream *stream, unsigned events)
         return;
     }
     if (events & LOOP_READ) {
-        struct exchange *exchange = conn->exchange;
         conn_read(conn);
-        if (conn->state != CONN_ACTIVE || conn->exchange != exchange) {
+        if (conn->state != CONN_ACTIVE) {
             return;
         }
     }
     if (events & LOOP_WRITE) {
         conn->session->ops->on_writable(conn->session);
     }
-}
-
-static void open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns)
-{
-    struct exchange *exchange = conn->exchange;
-    conn->origin->failures++;
-    conn->client->failed++;
-    exchange->conn = NULL;
-    conn_close(conn);
-    client_failed(exchange, failure, false, now_ns);
 }
 
 /* Begins to connect to an address. Users of many origins may have more idle connections than there
@@ -209,21 +285,30 @@ static bool try_address(struct conn *conn, const struct address *address)
     return false;
 }
 
+/* Stacks the layers on tcp that the origin asks for. */
+static void stack_layers(struct conn *conn)
+{
+    conn->layers[0] = &conn->tcp.stream;
+    conn->n_layers = 1;
+    conn->layer = 0;
+    conn->stream = conn->layers[conn->n_layers - 1];
+}
+
 /* Tries the addresses of the origin in turn, each once, beginning where the last connection left
  * off. */
 static void try_next(struct conn *conn, uint64_t now_ns)
 {
     const struct addresses *addresses = conn->origin->addresses;
-    conn->stream = &conn->tcp.stream;
     while (conn->tried < addresses->n) {
         const struct address *address =
             &addresses->list[(conn->first_address + conn->tried++) % addresses->n];
         if (try_address(conn, address)) {
             conn->state = CONN_CONNECTING;
+            stack_layers(conn);
             return;
         }
     }
-    struct failure failure = conn->stream->failure;
+    struct failure failure = conn->tcp.stream.failure;
     open_failed(conn, &failure, now_ns);
 }
 
@@ -237,7 +322,7 @@ static void start_connecting(struct conn *conn, uint64_t now_ns)
 static void resolved(struct conn *conn, const struct addresses *addresses, const char *error,
                      uint64_t now_ns)
 {
-    exchange_phase(conn->exchange, EXCHANGE_DNS, now_ns - conn->phase_start_ns);
+    phase_over(conn, EXCHANGE_DNS, now_ns);
     if (!addresses) {
         struct failure failure = {.outcome = OUTCOME_DNS, .text = error};
         open_failed(conn, &failure, now_ns);
@@ -257,12 +342,35 @@ static void looked_up(struct lookup *lookup, const struct addresses *addresses, 
     resolved(conn, addresses, error, clock_ns());
 }
 
+static void timed_out(struct timer *timer, uint64_t now_ns)
+{
+    struct conn *conn = (struct conn *)(void *)((char *)timer - offsetof(struct conn, deadline));
+    struct failure failure = conn_timeout(conn);
+    open_failed(conn, &failure, now_ns);
+}
+
+struct failure conn_timeout(const struct conn *conn)
+{
+    if (conn->state == CONN_RESOLVING) {
+        return (struct failure){.outcome = OUTCOME_DNS,
+                                .text = "the name look-up did not end in time"};
+    }
+    return (struct failure){.outcome = OUTCOME_CONNECT_TIMEOUT,
+                            .text = "the connection was not made in time"};
+}
+
 /* Runs as a task of its own, so that a failure never comes from within client_send. */
 static void begin(struct task *task)
 {
     struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, release));
     uint64_t now_ns = clock_ns();
     conn->phase_start_ns = now_ns;
+    if (conn->client->connect_timeouts || !conn->exchange) {
+        conn->deadline.fire = timed_out;
+        timer_start(conn->client->connect_timeouts ? conn->client->connect_timeouts
+                                                   : conn->client->timeouts,
+                    &conn->deadline, now_ns);
+    }
     if (conn->origin->addresses) {
         start_connecting(conn, now_ns);
         return;
@@ -275,20 +383,25 @@ static void begin(struct task *task)
     }
 }
 
-void conn_open(struct client *client, struct exchange *exchange)
+void conn_open(struct client *client, struct origin *origin, struct exchange *exchange)
 {
     struct conn *conn = xcalloc(1, sizeof *conn);
     conn->client = client;
-    conn->origin = exchange->final_origin;
+    conn->origin = origin;
     conn->origin->users++;
     conn->exchange = exchange;
     conn->state = CONN_RESOLVING;
     conn->lookup.done = looked_up;
+    for (unsigned i = 0; i <= EXCHANGE_TLS; i++) {
+        conn->phases[i] = EXCHANGE_NONE;
+    }
     h1_init(&conn->h1, conn);
     conn->session = &conn->h1.session;
-    exchange->conn = conn;
-    exchange->sent_ns = 0;
-    exchange->first_ns = 0;
+    if (exchange) {
+        exchange->conn = conn;
+        exchange->sent_ns = 0;
+        exchange->first_ns = 0;
+    }
     conn->release.run = begin;
     loop_defer(client->loop, &conn->release);
 }

@@ -15,28 +15,36 @@
 
 enum conn_state { CONN_RESOLVING, CONN_CONNECTING, CONN_ACTIVE, CONN_IDLE, CONN_CLOSED };
 
+#define CONN_LAYERS 4 /* tcp, tls to a proxy, the proxy, tls */
+
 struct conn {
     struct tcp tcp;
-    struct stream *stream; /* the top of the stack */
+    struct stream *stream;              /* the top of the stack */
+    struct stream *layers[CONN_LAYERS]; /* from the bottom, while opening */
+    uint8_t n_layers, layer;            /* how many, and which is connecting */
     struct h1 h1;
-    struct session *session;
+    struct session *session;   /* h1's, or one on the heap */
     struct client *client;
     struct origin *origin;
-    struct exchange *exchange; /* whom it is opened for or in use by */
+    struct exchange *exchange; /* whom it is opened for; NULL: for whoever waits */
     enum conn_state state;
+    bool phases_told;
+    bool shared;              /* in the origin's list of shared connections */
     bool reused;              /* it has carried an exchange before the present one */
     unsigned tried;           /* addresses, while opening */
     unsigned first_address;
     uint32_t last_tag;        /* of the exchange that it carried last */
-    uint64_t phase_start_ns;  /* of the look-up or the connecting */
+    uint64_t phase_start_ns;  /* of the look-up or of a layer's connecting */
+    uint64_t phases[EXCHANGE_TLS + 1]; /* of the opening, for the first exchange */
+    struct timer deadline;    /* of the opening */
     struct lookup lookup;
-    struct conn *prev, *next; /* in the origin's idle list */
+    struct conn *prev, *next; /* in the origin's idle or shared list */
     struct task release;
 };
 
-/* Begins to open a connection to the exchange's origin for it; never fails at once: what goes
- * wrong comes as client_failed, later. */
-void conn_open(struct client *client, struct exchange *exchange);
+/* Begins to open a connection to the origin for an exchange (NULL: for those who wait there); never
+ * fails at once: what goes wrong comes as client_failed or pool_open_failed, later. */
+void conn_open(struct client *client, struct origin *origin, struct exchange *exchange);
 
 /* Hands an exchange to an open connection. */
 void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns);
@@ -51,12 +59,21 @@ void conn_want_write(struct conn *conn, bool want);
 bool conn_is_quiet(struct conn *conn, size_t *extra);
 /* The exchange's response is whole. Afterwards the session is idle (reusable) or closed. */
 void conn_done(struct conn *conn, struct exchange *exchange, bool reusable, uint64_t now_ns);
+/* The exchange's response is whole, and the connection carries others on. */
+void conn_stream_done(struct conn *conn, struct exchange *exchange, uint64_t now_ns);
+/* The exchange failed, and nothing is said of the connection. retry: it may be sent once more. */
+void conn_stream_failed(struct conn *conn, struct exchange *exchange,
+                        const struct failure *failure, bool retry, uint64_t now_ns);
+/* The session can take more exchanges than it could. */
+void conn_capacity_changed(struct conn *conn, uint64_t now_ns);
 /* The exchange failed; the connection is closed. */
 void conn_failed(struct conn *conn, struct exchange *exchange, const struct failure *failure,
                  uint64_t now_ns);
 
 /* --- for the client --- */
 
+/* What to call it when the time for opening a connection is over. */
+struct failure conn_timeout(const struct conn *conn);
 /* Closes it at once; its exchange is forgotten, without a call. Memory goes with the turn. */
 void conn_close(struct conn *conn);
 

@@ -73,7 +73,8 @@ struct exchange {
 
     /* --- the client's own --- */
     struct client *client;
-    struct conn *conn;
+    struct conn *conn;                /* NULL while it waits in its origin's queue */
+    struct exchange *next, **link;    /* in that queue */
     struct timer deadline;
     uint64_t sent_ns, first_ns; /* of the present hop; 0: not yet */
     uint64_t hop_sent;          /* bytes_sent when the present hop began */

@@ -27,6 +27,11 @@ static void done(struct h1 *h1, size_t extra, uint64_t now_ns)
     conn_done(h1->session.conn, exchange, h1->keep_alive && sent && !extra, now_ns);
 }
 
+static void h1_start(struct session *session)
+{
+    (void)session;
+}
+
 static unsigned h1_capacity(const struct session *session)
 {
     return ((const struct h1 *)session)->exchange ? 0 : 1;
@@ -197,6 +202,7 @@ static void take_heads(struct h1 *h1, const char *bytes, size_t n, uint64_t now_
 static void h1_on_bytes(struct session *session, const char *bytes, size_t n, uint64_t now_ns)
 {
     struct h1 *h1 = (struct h1 *)session;
+    exchange_first_byte(h1->exchange, now_ns);
     h1->exchange->bytes_received += n;
     if (h1->state == H1_BODY) {
         take_body(h1, bytes, n, now_ns);
@@ -250,12 +256,19 @@ static void h1_on_end(struct session *session, const struct failure *failure, ui
     conn_failed(session->conn, exchange, &end, now_ns);
 }
 
+static void h1_forget(struct session *session, struct exchange *exchange)
+{
+    (void)exchange;
+    conn_close(session->conn);
+}
+
 static void h1_fini(struct session *session)
 {
     buf_fini(&((struct h1 *)session)->partial);
 }
 
 static const struct session_ops h1_ops = {
+    .start = h1_start,
     .capacity = h1_capacity,
     .submit = h1_submit,
     .on_bytes = h1_on_bytes,
@@ -263,6 +276,7 @@ static const struct session_ops h1_ops = {
     .on_discarded = h1_on_discarded,
     .on_writable = h1_on_writable,
     .on_end = h1_on_end,
+    .forget = h1_forget,
     .fini = h1_fini,
 };
 

@@ -486,7 +486,7 @@ static void h2_on_bytes(struct session *session, const char *bytes, size_t n, ui
     } else if (h2->draining && h2->n_streams == 0) {
         conn_close(session->conn);
     } else {
-        conn_capacity_changed(session->conn);
+        conn_capacity_changed(session->conn, now_ns);
     }
 }
 

@@ -8,26 +8,42 @@
 
 #define TABLE_SIZE (sizeof((struct client *)0)->table / sizeof(struct origin *))
 
-struct conn *pool_take(struct origin *origin)
+/* --- idle and shared connections --- */
+
+struct conn *pool_take(struct origin *origin, bool fresh)
 {
-    struct conn *conn = origin->idle;
+    struct conn *conn = fresh ? NULL : origin->idle;
     if (conn) {
         pool_remove(conn);
         conn->reused = true;
+        return conn;
     }
-    return conn;
+    for (conn = origin->shared; conn; conn = conn->next) {
+        if (conn->session->ops->capacity(conn->session) > 0) {
+            return conn;
+        }
+    }
+    return NULL;
+}
+
+static struct conn **list_of(struct conn *conn)
+{
+    return conn->shared ? &conn->origin->shared : &conn->origin->idle;
 }
 
 void pool_put(struct conn *conn)
 {
     struct origin *origin = conn->origin;
-    conn->state = CONN_IDLE;
+    conn->shared = conn->session->ops->multiplexes;
+    conn->state = conn->shared ? CONN_ACTIVE : CONN_IDLE;
+    origin->n_shared += conn->shared;
+    struct conn **list = list_of(conn);
     conn->prev = NULL;
-    conn->next = origin->idle;
+    conn->next = *list;
     if (conn->next) {
         conn->next->prev = conn;
     }
-    origin->idle = conn;
+    *list = conn;
 }
 
 void pool_remove(struct conn *conn)
@@ -35,14 +51,115 @@ void pool_remove(struct conn *conn)
     if (conn->prev) {
         conn->prev->next = conn->next;
     } else {
-        conn->origin->idle = conn->next;
+        *list_of(conn) = conn->next;
     }
     if (conn->next) {
         conn->next->prev = conn->prev;
     }
     conn->prev = conn->next = NULL;
+    conn->origin->n_shared -= conn->shared;
+    conn->shared = false;
     conn->state = CONN_ACTIVE;
 }
+
+/* --- waiting for a shared connection --- */
+
+static void open_if_needed(struct client *client, struct origin *origin)
+{
+    unsigned coming = origin->n_shared + origin->opening;
+    if (origin->waiting && (origin->opening == 0 || coming < client->connections)) {
+        origin->opening++;
+        conn_open(client, origin, NULL);
+    }
+}
+
+void pool_wait(struct origin *origin, struct exchange *exchange)
+{
+    exchange->conn = NULL;
+    exchange->sent_ns = exchange->first_ns = 0;
+    exchange->next = NULL;
+    if (!origin->waiting) {
+        origin->waiting_end = &origin->waiting;
+    }
+    exchange->link = origin->waiting_end;
+    *origin->waiting_end = exchange;
+    origin->waiting_end = &exchange->next;
+    open_if_needed(exchange->client, origin);
+}
+
+void pool_forget(struct exchange *exchange)
+{
+    struct origin *origin = exchange->final_origin;
+    *exchange->link = exchange->next;
+    if (exchange->next) {
+        exchange->next->link = exchange->link;
+    } else {
+        origin->waiting_end = exchange->link;
+    }
+    exchange->next = NULL;
+    exchange->link = NULL;
+}
+
+static struct exchange *pop_waiting(struct origin *origin)
+{
+    struct exchange *exchange = origin->waiting;
+    if (exchange) {
+        pool_forget(exchange);
+    }
+    return exchange;
+}
+
+void pool_serve(struct conn *conn, uint64_t now_ns)
+{
+    struct origin *origin = conn->origin;
+    while (origin->waiting && conn->state == CONN_ACTIVE &&
+           conn->session->ops->capacity(conn->session) > 0) {
+        conn_submit(conn, pop_waiting(origin), now_ns);
+    }
+    open_if_needed(conn->client, origin);
+}
+
+void pool_opened(struct conn *conn, uint64_t now_ns)
+{
+    struct origin *origin = conn->origin;
+    origin->opening--;
+    pool_put(conn);
+    if (conn->shared) {
+        origin->protocol = ORIGIN_H2;
+        pool_serve(conn, now_ns);
+        return;
+    }
+    /* One exchange a connection after all: this one takes the first, the others open their own. */
+    origin->protocol = ORIGIN_H1;
+    struct exchange *exchange = pop_waiting(origin);
+    if (exchange) {
+        pool_remove(conn);
+        conn_submit(conn, exchange, now_ns);
+    }
+    while ((exchange = pop_waiting(origin))) {
+        conn_open(conn->client, origin, exchange);
+    }
+}
+
+void pool_open_failed(struct origin *origin, const struct failure *failure, uint64_t now_ns)
+{
+    struct exchange *failed = origin->waiting;
+    origin->opening--;
+    if (origin->opening || origin->n_shared) {
+        return; /* others are there for those who wait */
+    }
+    /* Taken over first: who failed may come again at once, and is not to fail again with it. */
+    origin->waiting = NULL;
+    while (failed) {
+        struct exchange *exchange = failed;
+        failed = exchange->next;
+        exchange->next = NULL;
+        exchange->link = NULL;
+        client_failed(exchange, failure, false, now_ns);
+    }
+}
+
+/* --- origins --- */
 
 static uint32_t origin_hash(bool https, struct str host, uint16_t port)
 {
@@ -66,6 +183,9 @@ static void close_idle(struct origin *origin)
     while (origin->idle) {
         conn_close(origin->idle);
     }
+    while (origin->shared) {
+        conn_close(origin->shared);
+    }
 }
 
 bool pool_close_one(struct client *client)
@@ -81,13 +201,13 @@ bool pool_close_one(struct client *client)
     return false;
 }
 
-/* Makes room in the table: an origin that only idle connections refer to goes. */
+/* Makes room in the table: an origin that only connections without an exchange refer to goes. */
 static void forget_one(struct client *client)
 {
     for (size_t i = 0; i < TABLE_SIZE; i++) {
         for (struct origin **at = &client->table[i]; *at; at = &(*at)->next) {
             struct origin *origin = *at;
-            uint32_t idle = 0;
+            uint32_t idle = origin->n_shared;
             for (struct conn *conn = origin->idle; conn; conn = conn->next) {
                 idle++;
             }

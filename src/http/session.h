@@ -7,6 +7,7 @@
 #ifndef HTTP_SESSION_H
 #define HTTP_SESSION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,10 @@
 struct session;
 
 struct session_ops {
+    /* Does it carry many exchanges at once? */
+    bool multiplexes;
+    /* The connection is open: says what the protocol wants said first. */
+    void (*start)(struct session *session);
     /* How many exchanges could be submitted now. */
     unsigned (*capacity)(const struct session *session);
     /* Begins to send an exchange whose wire image is head and body; capacity must not be 0. */
@@ -31,6 +36,8 @@ struct session_ops {
     void (*on_writable)(struct session *session);
     /* The other side has ended the stream in an orderly way (failure NULL), or it broke. */
     void (*on_end)(struct session *session, const struct failure *failure, uint64_t now_ns);
+    /* The exchange is given up (its time is over, or the run): no call about it any more. */
+    void (*forget)(struct session *session, struct exchange *exchange);
     /* Gives the session's memory back. */
     void (*fini)(struct session *session);
 };
