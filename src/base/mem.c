@@ -4,20 +4,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/sanitizer.h"
+
 #define BLOCK_MIN_SHIFT 6
 #define BLOCK_MAX ((size_t)1 << (BLOCK_MIN_SHIFT + BLOCK_CLASSES - 1))
 
 /* With AddressSanitizer nothing is kept, so that it sees uses of what was given back. */
-#if defined(__SANITIZE_ADDRESS__)
-#define BLOCKS_KEPT 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define BLOCKS_KEPT 0
-#endif
-#endif
-#ifndef BLOCKS_KEPT
-#define BLOCKS_KEPT 1
-#endif
+#define BLOCKS_KEPT !SANITIZER_ADDRESS
 
 _Noreturn void mem_out(void)
 {

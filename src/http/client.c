@@ -217,7 +217,7 @@ void client_head(struct exchange *exchange, unsigned status, struct str fields, 
 
 bool client_wants_body(const struct exchange *exchange)
 {
-    return exchange->keep && !exchange->following;
+    return exchange->keep && exchange->keep_body && !exchange->following;
 }
 
 bool client_body(struct exchange *exchange, struct str piece)

@@ -57,6 +57,7 @@ struct exchange {
     bool own_cookies;    /* the head has a Cookie field: the jar's are not added */
     struct jar *jar;
     struct response *keep; /* NULL: the response is read and dropped */
+    bool keep_body;        /* with keep: its body too */
     uint32_t tag;          /* the caller's, for client->idle_bytes */
     void (*done)(struct exchange *exchange);
 

@@ -14,6 +14,15 @@ static void fail(struct h1 *h1, enum outcome outcome, const char *why, uint64_t 
     conn_failed(h1->session.conn, exchange, &failure, now_ns);
 }
 
+/* Counted once a response, however many of its parts are so. */
+static void note_lenient(struct h1 *h1)
+{
+    if (!h1->lenient) {
+        EXCHANGE_NOTE(h1->exchange, lenient);
+        h1->lenient = true;
+    }
+}
+
 /* The response is whole; `extra` bytes came behind it. */
 static void done(struct h1 *h1, size_t extra, uint64_t now_ns)
 {
@@ -67,6 +76,7 @@ static void h1_submit(struct session *session, struct exchange *exchange, struct
     h1->exchange = exchange;
     h1->state = H1_HEAD;
     h1->interim = 0;
+    h1->lenient = false;
     h1->write_failed = false;
     h1->head = head;
     h1->body = body;
@@ -86,7 +96,7 @@ static bool take_head(struct h1 *h1, const struct h1_head *head, uint64_t now_ns
 {
     struct exchange *exchange = h1->exchange;
     if (head->lenient) {
-        EXCHANGE_NOTE(exchange, lenient);
+        note_lenient(h1);
     }
     if (head->status == 101) {
         fail(h1, OUTCOME_PROTOCOL_H1, "101 Switching Protocols without being asked", now_ns);
@@ -112,7 +122,6 @@ static bool take_head(struct h1 *h1, const struct h1_head *head, uint64_t now_ns
 
 static void take_body(struct h1 *h1, const char *bytes, size_t n, uint64_t now_ns)
 {
-    bool lenient = h1->decoder.lenient;
     for (;;) {
         size_t used = 0;
         struct str piece = {0};
@@ -130,8 +139,8 @@ static void take_body(struct h1 *h1, const char *bytes, size_t n, uint64_t now_n
         case H1_BODY_MORE:
             return;
         case H1_BODY_DONE:
-            if (h1->decoder.lenient && !lenient) {
-                EXCHANGE_NOTE(h1->exchange, lenient);
+            if (h1->decoder.lenient) {
+                note_lenient(h1);
             }
             done(h1, n, now_ns);
             return;

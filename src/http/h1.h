@@ -19,6 +19,7 @@ struct h1 {
     enum h1_state state;
     bool keep_alive;
     bool write_failed; /* the other side takes no more; its answer may still be there */
+    bool lenient;      /* that this response is so has been counted */
     uint8_t interim;
     struct str head, body; /* what is still to be written */
     size_t seen;           /* bytes of `partial` that the parser has looked at */

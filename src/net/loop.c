@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/sanitizer.h"
 #include "net/loop_uv.h"
 
 #define BATCH 256
@@ -15,19 +16,6 @@
 /* A task may be a user's whole iteration without a request, or a fork: what is left after so many
  * waits until timers and descriptors have had their turn. */
 #define TASKS_A_TURN 32
-
-/* ThreadSanitizer does not know epoll_pwait2: a signal that comes just before it would wait until it
- * is over. */
-#if defined(__SANITIZE_THREAD__)
-#define NO_PWAIT2 true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define NO_PWAIT2 true
-#endif
-#endif
-#ifndef NO_PWAIT2
-#define NO_PWAIT2 false
-#endif
 
 struct timer_queue {
     struct timer_queue *next;
@@ -75,7 +63,9 @@ struct loop *loop_new(void)
     struct loop *loop = xcalloc(1, sizeof *loop);
     loop->tasks_end = &loop->tasks;
     loop->next_due_ns = UINT64_MAX;
-    loop->no_pwait2 = NO_PWAIT2;
+    /* ThreadSanitizer does not know that call: a signal that came just before it would wait until
+     * it is over. */
+    loop->no_pwait2 = SANITIZER_THREAD;
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->epoll_fd < 0 || loop->wake_fd < 0 || uv_loop_init(&loop->uv) != 0) {

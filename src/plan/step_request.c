@@ -69,7 +69,7 @@ static void compile_method(struct compiler *c, const struct step_in *in,
         faults_error(c->faults, at, "GET, POST or another single word",
                      "method '%.*s' is no method", text.n < 80 ? (int)text.n : 80, text.p);
     } else if (str_eq_nocase(text, STR("CONNECT"))) {
-        faults_error(c->faults, at, "a proxy is named by --proxy or HTTP_PROXY",
+        faults_error(c->faults, at, "it is what a client says to a proxy, not to a server",
                      "method CONNECT cannot be sent by a plan");
     } else {
         faults_warning(c->faults, at, faults_did_you_mean(text, methods, N_METHODS),

@@ -212,6 +212,7 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
             response_init(vu->incoming);
         }
         exchange->keep = vu->incoming;
+        exchange->keep_body = step->request.assign != SLOT_NONE;
     }
     vu->state = VU_REQUEST;
     recorder_start(&worker->recorder, step->stat);

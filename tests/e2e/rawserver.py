@@ -14,7 +14,6 @@ import contextlib
 import socket
 import struct
 import threading
-import time
 
 CLOSE = "close"  # an orderly end (FIN)
 RESET = "reset"  # RST
@@ -115,7 +114,7 @@ class Connection:
         """Sends them one by one, with a pause between two of them."""
         for i, piece in enumerate(pieces):
             if i:
-                time.sleep(pause)
+                self.wait(pause)
             self.send(piece)
 
     def close(self):

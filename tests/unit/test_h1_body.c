@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "h1_reader.h"
+#include "h1_expect.h"
 
 static void test_chunks(void **state)
 {

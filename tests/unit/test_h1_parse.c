@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "h1_reader.h"
+#include "h1_expect.h"
 
 static void test_framing(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "h1_reader.h"
+#include "h1_expect.h"
 
 #define VECTORS SOURCE_DIR "/../shared/vectors/h1_responses.json"
 #define RANDOM_ROUNDS 5
