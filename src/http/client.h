@@ -11,11 +11,15 @@
 #include "http/exchange.h"
 #include "net/dns.h"
 #include "net/loop.h"
+#include "net/tls.h"
 
 #define CLIENT_READ_BUFFER (256u * 1024)
 #define CLIENT_MAX_ORIGINS 4096 /* beyond it, those that nobody uses go */
 #define CLIENT_BACKOFF_FROM 8   /* failures in a row */
 #define CLIENT_BACKOFF_MAX_NS (250 * 1000000ULL)
+
+/* Which HTTP to speak: what ALPN brings; 1.1 alone; 2 or nothing, over TLS; 2 at once. */
+enum http_version { HTTP_ANY, HTTP_1_1, HTTP_2, HTTP_2_PRIOR };
 
 /* What an origin's connections speak, as far as it is known. */
 enum origin_protocol { ORIGIN_H1, ORIGIN_UNKNOWN, ORIGIN_H2 };
@@ -40,6 +44,7 @@ struct origin {
     unsigned n_shared;
     unsigned opening;    /* connections that are being opened for whoever waits */
     struct exchange *waiting, **waiting_end;
+    struct tls_sessions sessions; /* of https */
 };
 
 struct client {
@@ -58,6 +63,9 @@ struct client {
     struct buf scratch, base_url, next_url;
     char *read_buffer;
     struct timer_queue *connect_timeouts; /* NULL: the exchange's own limit is the only one */
+    enum http_version http;
+    struct tls_options tls_options;
+    struct tls_context *tls; /* NULL: no https yet */
     unsigned connections; /* shared ones an origin has at least, if there is work for them */
 };
 
@@ -65,6 +73,10 @@ struct client_options {
     uint64_t timeout_ns;
     uint64_t max_body;
     unsigned max_redirects;
+    uint64_t connect_timeout_ns; /* 0: timeout_ns is the only limit */
+    enum http_version http;
+    unsigned connections;          /* shared ones at least, with HTTP/2 */
+    struct tls_options tls; /* but offer_h2, which http decides; its texts must outlive the client */
     void (*idle_bytes)(void *ctx, uint32_t tag);
     void *ctx;
 };
@@ -72,7 +84,10 @@ struct client_options {
 /* loop and blocks must outlive it. NULL if the resolver cannot be made. */
 struct client *client_new(struct loop *loop, struct blocks *blocks,
                           const struct client_options *options);
-/* Closes idle connections. All exchanges must have ended. NULL is allowed. */
+/* Closes all connections. All exchanges must have ended. Their memory goes with the loop's next
+ * tasks (loop_free runs them), and only then may client_free be called. */
+void client_close(struct client *client);
+/* NULL is allowed. */
 void client_free(struct client *client);
 
 /* The origin for scheme, host (normalised) and port, made at the first call. `pin`: it stays for

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/client.h"
+#include "http/h2.h"
 
 static struct conn *conn_of(struct stream *stream)
 {
@@ -14,7 +15,12 @@ static struct conn *conn_of(struct stream *stream)
 static void release(struct task *task)
 {
     struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, release));
+    if (conn->more.queued || conn->flush.queued) {
+        loop_defer(conn->client->loop, task); /* they come first */
+        return;
+    }
     conn->session->ops->fini(conn->session);
+    free(conn->tls);
     free(conn);
 }
 
@@ -101,6 +107,20 @@ void conn_want_write(struct conn *conn, bool want)
     conn->stream->ops->want_write(conn->stream, want);
 }
 
+static void flush_now(struct task *task)
+{
+    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, flush));
+    if (conn->state == CONN_ACTIVE) {
+        conn->session->ops->on_writable(conn->session);
+    }
+}
+
+void conn_flush_soon(struct conn *conn)
+{
+    conn->flush.run = flush_now;
+    loop_defer(conn->client->loop, &conn->flush);
+}
+
 bool conn_is_quiet(struct conn *conn, size_t *extra)
 {
     return conn->stream->ops->read(conn->stream, conn->client->read_buffer, CLIENT_READ_BUFFER,
@@ -133,6 +153,18 @@ void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns)
 }
 
 /* --- reading --- */
+
+static void read_more(struct task *task);
+static void conn_ready(struct stream *stream, unsigned events);
+
+/* No event comes for bytes that tls has taken from the kernel: they are read in the next turn. */
+static void read_rest(struct conn *conn)
+{
+    if (conn->tls && conn->state != CONN_CLOSED && tls_pending(conn->tls)) {
+        conn->more.run = read_more;
+        loop_defer(conn->client->loop, &conn->more);
+    }
+}
 
 /* One read a wake-up: whatever the server floods us with, timers and the others have their turn. */
 static void conn_read(struct conn *conn)
@@ -174,6 +206,14 @@ static void idle_ready(struct conn *conn)
         conn->client->idle_bytes(conn->client->ctx, conn->last_tag);
     }
     conn_close(conn);
+}
+
+static void read_more(struct task *task)
+{
+    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, more));
+    if (conn->state != CONN_CLOSED) {
+        conn_ready(&conn->tcp.stream, LOOP_READ);
+    }
 }
 
 /* --- opening --- */
@@ -221,6 +261,25 @@ static void opened(struct conn *conn, uint64_t now_ns)
     }
 }
 
+/* What the connection speaks, now that the server has had its say. */
+static void choose_session(struct conn *conn, uint64_t now_ns)
+{
+    enum http_version wanted = conn->client->http;
+    bool h2 = conn->tls ? str_eq(tls_alpn(conn->tls), STR("h2")) : wanted == HTTP_2_PRIOR;
+    if (conn->tls && wanted == HTTP_2 && !h2) {
+        struct failure failure = {.outcome = OUTCOME_PROTOCOL_H2,
+                                  .text = "the server does not offer HTTP/2"};
+        open_failed(conn, &failure, now_ns);
+        return;
+    }
+    if (h2) {
+        conn->session->ops->fini(conn->session);
+        conn->session = h2_new(conn);
+    }
+    opened(conn, now_ns);
+    read_rest(conn);
+}
+
 /* Has the layers connect, from the bottom to the top. A first layer that fails is another
  * address's turn. */
 static void connect_layers(struct conn *conn)
@@ -242,10 +301,10 @@ static void connect_layers(struct conn *conn)
             }
             return;
         }
-        phase_over(conn, EXCHANGE_CONNECT, now_ns);
+        phase_over(conn, conn->layer == 0 ? EXCHANGE_CONNECT : EXCHANGE_TLS, now_ns);
         conn->layer++;
     }
-    opened(conn, clock_ns());
+    choose_session(conn, clock_ns());
 }
 
 static void conn_ready(struct stream *stream, unsigned events)
@@ -259,13 +318,14 @@ static void conn_ready(struct stream *stream, unsigned events)
         idle_ready(conn);
         return;
     }
+    if (conn->tls) {
+        events = tls_events(conn->tls, events);
+    }
     if (events & LOOP_READ) {
         conn_read(conn);
-        if (conn->state != CONN_ACTIVE) {
-            return;
-        }
+        read_rest(conn);
     }
-    if (events & LOOP_WRITE) {
+    if (events & LOOP_WRITE && conn->state == CONN_ACTIVE) {
         conn->session->ops->on_writable(conn->session);
     }
 }
@@ -285,13 +345,23 @@ static bool try_address(struct conn *conn, const struct address *address)
     return false;
 }
 
+static void add_layer(struct conn *conn, struct stream *stream)
+{
+    conn->layers[conn->n_layers++] = stream;
+    conn->stream = stream;
+}
+
 /* Stacks the layers on tcp that the origin asks for. */
 static void stack_layers(struct conn *conn)
 {
-    conn->layers[0] = &conn->tcp.stream;
-    conn->n_layers = 1;
-    conn->layer = 0;
-    conn->stream = conn->layers[conn->n_layers - 1];
+    struct origin *origin = conn->origin;
+    conn->n_layers = conn->layer = 0;
+    add_layer(conn, &conn->tcp.stream);
+    if (origin->https) {
+        conn->tls = conn->tls ? conn->tls : xmalloc(sizeof *conn->tls);
+        tls_init(conn->tls, conn->client->tls, conn->stream, origin->host, &origin->sessions);
+        add_layer(conn, &conn->tls->stream);
+    }
 }
 
 /* Tries the addresses of the origin in turn, each once, beginning where the last connection left

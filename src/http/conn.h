@@ -12,6 +12,7 @@
 #include "http/h1.h"
 #include "net/dns.h"
 #include "net/tcp.h"
+#include "net/tls.h"
 
 enum conn_state { CONN_RESOLVING, CONN_CONNECTING, CONN_ACTIVE, CONN_IDLE, CONN_CLOSED };
 
@@ -22,6 +23,7 @@ struct conn {
     struct stream *stream;              /* the top of the stack */
     struct stream *layers[CONN_LAYERS]; /* from the bottom, while opening */
     uint8_t n_layers, layer;            /* how many, and which is connecting */
+    struct tls *tls;                    /* to the origin; NULL without https */
     struct h1 h1;
     struct session *session;   /* h1's, or one on the heap */
     struct client *client;
@@ -40,6 +42,8 @@ struct conn {
     struct lookup lookup;
     struct conn *prev, *next; /* in the origin's idle or shared list */
     struct task release;
+    struct task more;  /* reads on what tls has already taken from the kernel */
+    struct task flush; /* has the session write what it has gathered */
 };
 
 /* Begins to open a connection to the origin for an exchange (NULL: for those who wait there); never
@@ -54,6 +58,8 @@ void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns);
 /* Writes what the stream takes now; as stream_ops.write. */
 enum io conn_write(struct conn *conn, const struct str *parts, unsigned n, size_t *put);
 void conn_want_write(struct conn *conn, bool want);
+/* Has on_writable called at the end of this turn. */
+void conn_flush_soon(struct conn *conn);
 /* True if nothing more has come in and the other side has not ended. Otherwise *extra bytes were
  * read and dropped, and the connection is good for nothing more. */
 bool conn_is_quiet(struct conn *conn, size_t *extra);

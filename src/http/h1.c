@@ -250,7 +250,7 @@ static void h1_on_end(struct session *session, const struct failure *failure, ui
     }
     struct failure end = {.where = h1->state == H1_BODY ? WHERE_BODY : WHERE_HEAD};
     bool nothing = h1->exchange->first_ns == 0;
-    if (failure) {
+    if (failure && !(nothing && failure->outcome == OUTCOME_TRUNCATED)) {
         end.outcome = failure->outcome;
         end.error = failure->error;
         end.text = failure->text;

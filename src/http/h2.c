@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "http/client.h"
 #include "http/conn.h"
@@ -15,9 +16,9 @@
 
 /* One exchange's stream. */
 struct h2_stream {
-    struct h2_stream *prev, *next; /* of those that have an exchange */
+    struct h2_stream *prev, *next; /* of all that nghttp2 has not closed */
     struct exchange *exchange;     /* NULL: it has ended, or was given up */
-    int32_t id;
+    int32_t id;                    /* 0: it could not be submitted */
     struct str body;   /* of the request, what is still to be sent */
     bool sent;         /* END_STREAM has been sent */
     bool has_head;     /* the final response's */
@@ -32,15 +33,15 @@ struct h2 {
     struct session session; /* first */
     nghttp2_session *ng;
     struct h2_stream streams; /* head of a ring */
-    unsigned n_streams;
+    unsigned n_streams;       /* those with an exchange */
     unsigned empty_data;
+    bool unsubmitted;         /* there is a stream that could not be submitted */
     bool draining; /* the server takes no new streams */
     bool dead;     /* failed: nothing is fed or written any more */
     uint64_t now_ns;
     const char *why; /* nghttp2's words for what is wrong */
     struct buf out;
     size_t out_at;
-    struct task flush;
     bool in_receive;
 };
 
@@ -63,17 +64,15 @@ static struct h2_stream *stream_new(struct h2 *h2, struct exchange *exchange)
 static struct exchange *detach(struct h2 *h2, struct h2_stream *stream)
 {
     struct exchange *exchange = stream->exchange;
-    if (exchange) {
-        stream->exchange = NULL;
-        stream->prev->next = stream->next;
-        stream->next->prev = stream->prev;
-        h2->n_streams--;
-    }
+    stream->exchange = NULL;
+    h2->n_streams--;
     return exchange;
 }
 
 static void stream_free(struct h2_stream *stream)
 {
+    stream->prev->next = stream->next;
+    stream->next->prev = stream->prev;
     buf_fini(&stream->fields);
     free(stream);
 }
@@ -275,7 +274,7 @@ static int on_error(nghttp2_session *ng, int code, const char *text, size_t n, v
     return 0;
 }
 
-static nghttp2_ssize read_body(nghttp2_session *ng, int32_t id, uint8_t *to, size_t max,
+static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *to, size_t max,
                                uint32_t *flags, nghttp2_data_source *source, void *ctx)
 {
     struct h2_stream *stream = source->ptr;
@@ -291,7 +290,7 @@ static nghttp2_ssize read_body(nghttp2_session *ng, int32_t id, uint8_t *to, siz
     if (stream->body.n == 0) {
         *flags |= NGHTTP2_DATA_FLAG_EOF;
     }
-    return (nghttp2_ssize)n;
+    return (ssize_t)n;
 }
 
 /* --- writing --- */
@@ -303,7 +302,7 @@ static void flush(struct h2 *h2)
     while (!h2->dead) {
         while (h2->out.n - h2->out_at < OUT_MAX) {
             const uint8_t *bytes;
-            nghttp2_ssize n = nghttp2_session_mem_send(h2->ng, &bytes);
+            ssize_t n = nghttp2_session_mem_send(h2->ng, &bytes);
             if (n <= 0) {
                 break;
             }
@@ -329,15 +328,26 @@ static void flush(struct h2 *h2)
     conn_want_write(conn, false);
 }
 
-static void flush_task(struct task *task)
+/* Requests that could not be submitted fail here, never from within submit. */
+static void fail_unsubmitted(struct h2 *h2)
 {
-    flush((struct h2 *)(void *)((char *)task - offsetof(struct h2, flush)));
+    struct h2_stream *stream = h2->streams.next;
+    h2->unsubmitted = false;
+    h2->now_ns = clock_ns();
+    while (stream != &h2->streams) {
+        struct h2_stream *next = stream->next;
+        if (stream->id == 0) {
+            stream_failed(h2, stream, OUTCOME_LOCAL, "it has more than 256 header fields", false);
+            stream_free(stream);
+        }
+        stream = next;
+    }
 }
 
 static void flush_soon(struct h2 *h2)
 {
     if (!h2->in_receive && !h2->dead) {
-        loop_defer(h2->session.conn->client->loop, &h2->flush);
+        conn_flush_soon(h2->session.conn);
     }
 }
 
@@ -430,11 +440,8 @@ static void h2_submit(struct session *session, struct exchange *exchange, struct
                      : -1;
     buf_fini(&fields.lower);
     if (stream->id < 0) {
-        /* Told later, never from within submit. */
         stream->id = 0;
-        h2->draining = true;
-        loop_defer(session->conn->client->loop, &h2->flush);
-        return;
+        h2->unsubmitted = true;
     }
     flush_soon(h2);
 }
@@ -453,14 +460,17 @@ static unsigned h2_capacity(const struct session *session)
 
 /* --- the session's events --- */
 
-/* The connection is at its end: every exchange on it fails once. */
-static void fail_all(struct h2 *h2, const struct failure *failure)
+/* The connection is at its end: every exchange on it fails once. The outcome of those whose
+ * response had begun may be another one. */
+static void fail_all(struct h2 *h2, enum outcome outcome, enum outcome begun, const char *text)
 {
     h2->dead = true;
-    while (h2->streams.next != &h2->streams) {
-        struct h2_stream *stream = h2->streams.next;
-        bool untouched = stream->exchange->first_ns == 0;
-        stream_failed(h2, stream, failure->outcome, failure->text, untouched);
+    for (struct h2_stream *stream = h2->streams.next; stream != &h2->streams;
+         stream = stream->next) {
+        if (stream->exchange) {
+            bool untouched = stream->exchange->first_ns == 0;
+            stream_failed(h2, stream, untouched ? outcome : begun, text, untouched);
+        }
     }
     conn_close(h2->session.conn);
 }
@@ -470,19 +480,17 @@ static void h2_on_bytes(struct session *session, const char *bytes, size_t n, ui
     struct h2 *h2 = (struct h2 *)session;
     h2->now_ns = now_ns;
     h2->in_receive = true;
-    nghttp2_ssize used = nghttp2_session_mem_recv(h2->ng, (const uint8_t *)bytes, n);
+    ssize_t used = nghttp2_session_mem_recv(h2->ng, (const uint8_t *)bytes, n);
     h2->in_receive = false;
     if (used < 0) {
-        struct failure failure = {.outcome = OUTCOME_PROTOCOL_H2,
-                                  .text = h2->why ? h2->why : nghttp2_strerror((int)used)};
-        fail_all(h2, &failure);
+        fail_all(h2, OUTCOME_PROTOCOL_H2, OUTCOME_PROTOCOL_H2,
+                 h2->why ? h2->why : nghttp2_strerror((int)used));
         return;
     }
     flush(h2);
     if (!nghttp2_session_want_read(h2->ng) && !nghttp2_session_want_write(h2->ng)) {
-        struct failure failure = {.outcome = OUTCOME_PROTOCOL_H2,
-                                  .text = h2->why ? h2->why : "the connection was closed"};
-        fail_all(h2, &failure);
+        fail_all(h2, OUTCOME_PROTOCOL_H2, OUTCOME_PROTOCOL_H2,
+                 h2->why ? h2->why : "the connection was closed");
     } else if (h2->draining && h2->n_streams == 0) {
         conn_close(session->conn);
     } else {
@@ -505,23 +513,23 @@ static void h2_on_discarded(struct session *session, uint64_t n, uint64_t now_ns
 
 static void h2_on_writable(struct session *session)
 {
-    flush((struct h2 *)session);
+    struct h2 *h2 = (struct h2 *)session;
+    if (h2->unsubmitted) {
+        fail_unsubmitted(h2);
+    }
+    flush(h2);
 }
 
 static void h2_on_end(struct session *session, const struct failure *failure, uint64_t now_ns)
 {
     struct h2 *h2 = (struct h2 *)session;
-    struct failure end = failure ? *failure : (struct failure){.outcome = OUTCOME_RESET};
     h2->now_ns = now_ns;
-    h2->dead = true;
-    for (struct h2_stream *stream; (stream = h2->streams.next) != &h2->streams;) {
-        bool touched = stream->exchange->first_ns != 0;
-        enum outcome outcome = failure ? end.outcome : touched ? OUTCOME_TRUNCATED : OUTCOME_RESET;
-        stream_failed(h2, stream, outcome,
-                      end.text ? end.text : "the connection was closed before the response was whole",
-                      !touched);
+    if (failure && failure->outcome != OUTCOME_TRUNCATED) {
+        fail_all(h2, failure->outcome, failure->outcome, failure->text);
+    } else {
+        fail_all(h2, OUTCOME_RESET, OUTCOME_TRUNCATED,
+                 "the connection was closed before the response was whole");
     }
-    conn_close(session->conn);
 }
 
 static void h2_forget(struct session *session, struct exchange *exchange)
@@ -536,4 +544,79 @@ static void h2_forget(struct session *session, struct exchange *exchange)
             return;
         }
     }
+}
+
+static void h2_start(struct session *session)
+{
+    struct h2 *h2 = (struct h2 *)session;
+    nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_STREAM_WINDOW},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, H2_HEADER_LIST_MAX},
+    };
+    nghttp2_submit_settings(h2->ng, NGHTTP2_FLAG_NONE, settings,
+                            sizeof settings / sizeof *settings);
+    nghttp2_session_set_local_window_size(h2->ng, NGHTTP2_FLAG_NONE, 0, H2_CONNECTION_WINDOW);
+    flush_soon(h2);
+}
+
+static void h2_fini(struct session *session)
+{
+    struct h2 *h2 = (struct h2 *)session;
+    nghttp2_session_del(h2->ng);
+    while (h2->streams.next != &h2->streams) {
+        stream_free(h2->streams.next);
+    }
+    buf_fini(&h2->out);
+    free(h2);
+}
+
+static const struct session_ops h2_ops = {
+    .multiplexes = true,
+    .start = h2_start,
+    .capacity = h2_capacity,
+    .submit = h2_submit,
+    .on_bytes = h2_on_bytes,
+    .discardable = h2_discardable,
+    .on_discarded = h2_on_discarded,
+    .on_writable = h2_on_writable,
+    .on_end = h2_on_end,
+    .forget = h2_forget,
+    .fini = h2_fini,
+};
+
+static nghttp2_session *session_new(struct h2 *h2)
+{
+    nghttp2_session_callbacks *callbacks;
+    nghttp2_option *options;
+    nghttp2_session *ng = NULL;
+    if (nghttp2_session_callbacks_new(&callbacks) != 0 || nghttp2_option_new(&options) != 0) {
+        mem_out();
+    }
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
+    nghttp2_session_callbacks_set_error_callback2(callbacks, on_error);
+    nghttp2_option_set_no_closed_streams(options, 1);
+    nghttp2_option_set_max_send_header_block_length(options, 1u << 20);
+    nghttp2_option_set_peer_max_concurrent_streams(options, STREAMS_BEFORE_SETTINGS);
+    if (nghttp2_session_client_new2(&ng, callbacks, h2, options) != 0) {
+        mem_out();
+    }
+    nghttp2_session_callbacks_del(callbacks);
+    nghttp2_option_del(options);
+    return ng;
+}
+
+struct session *h2_new(struct conn *conn)
+{
+    struct h2 *h2 = xcalloc(1, sizeof *h2);
+    h2->session = (struct session){&h2_ops, conn};
+    h2->streams.next = h2->streams.prev = &h2->streams;
+    buf_init(&h2->out, BUF_NO_MAX);
+    h2->ng = session_new(h2);
+    return &h2->session;
 }

@@ -172,12 +172,14 @@ static uint32_t origin_hash(bool https, struct str host, uint16_t port)
 
 static void origin_free(struct origin *origin)
 {
+    tls_sessions_fini(&origin->sessions);
     free((char *)(uintptr_t)origin->host.p);
     free((char *)(uintptr_t)origin->prefix.p);
     free(origin->addresses);
     free(origin);
 }
 
+/* Closes every connection that nobody waits for. */
 static void close_idle(struct origin *origin)
 {
     while (origin->idle) {
@@ -241,6 +243,18 @@ static struct origin *origin_new(bool https, struct str host, uint16_t port)
     return origin;
 }
 
+/* The context costs milliseconds: it is made when the first https origin is. What is wrong with its
+ * options has been told before the run; if it fails all the same, so do the connections. */
+static void use_tls(struct client *client, struct origin *origin)
+{
+    char error[256];
+    if (!client->tls) {
+        client->tls = tls_context_new(&client->tls_options, error, sizeof error);
+    }
+    tls_sessions_init(&origin->sessions, client->tls);
+    origin->protocol = client->tls_options.offer_h2 ? ORIGIN_UNKNOWN : ORIGIN_H1;
+}
+
 struct origin *client_origin(struct client *client, bool https, struct str host, uint16_t port,
                              bool pin)
 {
@@ -257,6 +271,11 @@ struct origin *client_origin(struct client *client, bool https, struct str host,
         forget_one(client);
     }
     struct origin *origin = origin_new(https, host, port);
+    if (https) {
+        use_tls(client, origin);
+    } else if (client->http == HTTP_2_PRIOR) {
+        origin->protocol = ORIGIN_UNKNOWN;
+    }
     origin->hash = hash;
     origin->pinned = pin;
     origin->next = *bucket;
@@ -283,8 +302,15 @@ struct client *client_new(struct loop *loop, struct blocks *blocks,
     client->blocks = blocks;
     client->resolver = resolver_new(loop);
     client->timeouts = loop_timers(loop, options->timeout_ns);
+    if (options->connect_timeout_ns && options->connect_timeout_ns < options->timeout_ns) {
+        client->connect_timeouts = loop_timers(loop, options->connect_timeout_ns);
+    }
     client->max_body = options->max_body;
     client->max_redirects = options->max_redirects;
+    client->http = options->http;
+    client->connections = options->connections;
+    client->tls_options = options->tls;
+    client->tls_options.offer_h2 = options->http != HTTP_1_1;
     client->idle_bytes = options->idle_bytes;
     client->ctx = options->ctx;
     client->read_buffer = xmalloc(CLIENT_READ_BUFFER);
@@ -292,6 +318,17 @@ struct client *client_new(struct loop *loop, struct blocks *blocks,
     buf_init(&client->base_url, 4 * URL_MAX);
     buf_init(&client->next_url, 4 * URL_MAX);
     return client;
+}
+
+void client_close(struct client *client)
+{
+    for (size_t i = 0; i < TABLE_SIZE; i++) {
+        for (struct origin *origin = client->table[i]; origin; origin = origin->next) {
+            close_idle(origin);
+        }
+    }
+    resolver_free(client->resolver);
+    client->resolver = NULL;
 }
 
 void client_free(struct client *client)
@@ -303,11 +340,10 @@ void client_free(struct client *client)
         while (client->table[i]) {
             struct origin *origin = client->table[i];
             client->table[i] = origin->next;
-            close_idle(origin);
             origin_free(origin);
         }
     }
-    resolver_free(client->resolver);
+    tls_context_free(client->tls);
     buf_fini(&client->scratch);
     buf_fini(&client->base_url);
     buf_fini(&client->next_url);

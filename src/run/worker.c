@@ -171,8 +171,11 @@ void worker_fini(struct worker *worker)
     }
     free(worker->users);
     free(worker->prepared);
-    client_free(worker->client);
+    if (worker->client) {
+        client_close(worker->client);
+    }
     worker->leaves_loop = !loop_free(worker->loop);
+    client_free(worker->client);
     recorder_fini(&worker->recorder);
     arena_fini(&worker->arena);
     blocks_fini(&worker->blocks);
