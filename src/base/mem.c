@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ _Noreturn void mem_out(void)
     ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
 
     (void)written;
+    signal(SIGABRT, SIG_DFL); /* all is said */
     abort();
 }
 

@@ -1,29 +1,36 @@
 #include "base/url.h"
 
-static size_t skip_any(struct str s, size_t at, const char *these)
+static bool is_dropped(char c)
 {
-    while (at < s.n && s.p[at] && strchr(these, s.p[at])) {
-        at++;
-    }
-    return at;
+    return c == '\t' || c == '\r' || c == '\n';
 }
 
 /* The length of "http://" or what a URL parser takes for it; 0 if there is none. */
 static size_t scheme_length(struct str s)
 {
-    size_t colon = str_find(s, ':');
-    struct str scheme = str_trim((struct str){s.p, colon});
-    if (colon == s.n ||
-        !(str_eq_nocase(scheme, STR("http")) || str_eq_nocase(scheme, STR("https")))) {
-        return 0;
+    static const char letters[] = "https";
+    size_t at = 0, n = 0;
+
+    while (at < s.n && (unsigned char)s.p[at] <= ' ')
+        at++;
+    for (; at < s.n && s.p[at] != ':'; at++) {
+        if (is_dropped(s.p[at]))
+            continue;
+        if (n == 5 || (s.p[at] | 0x20) != letters[n++])
+            return 0;
     }
-    return skip_any(s, colon + 1, "/\\\t\r\n");
+    if (at == s.n || n < 4)
+        return 0;
+    at++;
+    while (at < s.n && (s.p[at] == '/' || s.p[at] == '\\' || is_dropped(s.p[at])))
+        at++;
+    return at;
 }
 
 bool url_hide_credentials(struct str url, struct buf *out)
 {
     size_t start = scheme_length(url), at_sign = start;
-    for (size_t i = start; start && i < url.n && !strchr("/\\?#", url.p[i]); i++) {
+    for (size_t i = start; start && i < url.n && !memchr("/\\?#", url.p[i], 4); i++) {
         if (url.p[i] == '@') {
             at_sign = i;
         }

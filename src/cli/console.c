@@ -14,6 +14,18 @@
 #include "base/buf.h"
 #include "base/text.h"
 
+/* Not every library that runs out of something returns an error: libuv ends the process without a
+ * word. abort ends it all the same when this returns. */
+static void on_abort(int number)
+{
+    static const char text[] =
+        "driller: given up: memory, threads or file descriptors are short\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+    (void)number;
+    (void)written;
+}
+
 void console_init(void)
 {
     /* The lowest free descriptor is taken first. Each gets the mode that fails when it is used. */
@@ -24,6 +36,7 @@ void console_init(void)
     }
     close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGABRT, on_abort);
 }
 
 /* After a read or write that failed: true if it is to be tried again. */

@@ -3,15 +3,24 @@
 #include "http/client.h"
 #include "http/conn.h"
 
-static void fail(struct h1 *h1, enum outcome outcome, const char *why, uint64_t now_ns)
+#define SHOWN_BYTES 40 /* of what is no HTTP/1 */
+
+static void fail_seen(struct h1 *h1, enum outcome outcome, const char *why, struct str seen,
+                      uint64_t now_ns)
 {
     struct failure failure = {.outcome = outcome,
                               .where = h1->state == H1_BODY ? WHERE_BODY : WHERE_HEAD,
-                              .text = why};
+                              .text = why,
+                              .seen = seen};
     struct exchange *exchange = h1->exchange;
     h1->exchange = NULL;
     h1->state = H1_IDLE;
     conn_failed(h1->session.conn, exchange, &failure, now_ns);
+}
+
+static void fail(struct h1 *h1, enum outcome outcome, const char *why, uint64_t now_ns)
+{
+    fail_seen(h1, outcome, why, (struct str){0}, now_ns);
 }
 
 /* Counted once a response, however many of its parts are so. */
@@ -190,7 +199,9 @@ static void take_heads(struct h1 *h1, const char *bytes, size_t n, uint64_t now_
         }
         h1->seen = 0;
         if (result != H1_OK) {
-            fail(h1, result == H1_BAD ? OUTCOME_PROTOCOL_H1 : OUTCOME_TOO_LARGE, why, now_ns);
+            struct str seen = {bytes, n < SHOWN_BYTES ? n : SHOWN_BYTES};
+            fail_seen(h1, result == H1_BAD ? OUTCOME_PROTOCOL_H1 : OUTCOME_TOO_LARGE, why,
+                      why == h1_no_status_line ? seen : (struct str){0}, now_ns);
             break;
         }
         if (!take_head(h1, &head, now_ns)) {

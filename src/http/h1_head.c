@@ -365,11 +365,13 @@ static void walk_head(struct walk *walk, size_t seen, bool head_request)
         walk->result = H1_PARTIAL;
 }
 
+const char h1_no_status_line[] = "not an HTTP/1 status line";
+
 enum h1_result h1_head_parse(const char *data, size_t n, size_t seen, bool head_request,
                              struct h1_head *head, const char **why)
 {
     if (UNLIKELY(n < STATUS_START ? !status_begins(data, n) : !is_status(data))) {
-        *why = "not an HTTP/1 status line";
+        *why = h1_no_status_line;
         return H1_BAD;
     }
     if (n < STATUS_START)

@@ -40,6 +40,9 @@ struct h1_head {
 
 enum h1_result { H1_PARTIAL, H1_OK, H1_BAD, H1_TOO_LARGE };
 
+/* *why for bytes that begin no HTTP/1 response. */
+extern const char h1_no_status_line[];
+
 /*
  * Parses one response head at data[0…n). `seen` bytes of it have been given before without
  * success (0 at first): the search for the end starts near there, so that a head in drips costs

@@ -25,6 +25,7 @@ struct failure {
     enum outcome_where where;
     int error;        /* errno, or 0 */
     const char *text; /* static, or NULL: the errno's text says it */
+    struct str seen;  /* bytes of the other side that it is about; they live for the call */
 };
 
 struct stream;

@@ -33,6 +33,9 @@ static struct failure connect_failure(int error)
     case ETIMEDOUT:
         failure.outcome = OUTCOME_CONNECT_TIMEOUT;
         break;
+    case ECONNRESET: /* it was accepted, and reset before we looked */
+        failure.outcome = OUTCOME_RESET;
+        break;
     default:
         break;
     }

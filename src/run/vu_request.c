@@ -120,6 +120,22 @@ static void say_send(struct vu *vu, const struct step *step, const struct prepar
     worker_event(vu->worker, &event);
 }
 
+/* The detail of a failure, with the bytes that show it. */
+static struct str cause_of(const struct failure *failure, struct buf *out)
+{
+    struct str text = str_of(failure->text    ? failure->text
+                             : failure->error ? strerror(failure->error)
+                                              : NULL);
+    if (!failure->seen.n) {
+        return text;
+    }
+    buf_reset(out);
+    buf_add_str(out, text);
+    buf_add_str(out, STR(": "));
+    buf_add_str(out, failure->seen);
+    return buf_str(out);
+}
+
 static void say_done(struct vu *vu, const struct step *step)
 {
     const struct exchange *exchange = &vu->exchange;
@@ -137,9 +153,7 @@ static void say_done(struct vu *vu, const struct step *step)
         return;
     }
     if (failed) {
-        event.cause = str_of(exchange->failure.text ? exchange->failure.text
-                             : exchange->failure.error ? strerror(exchange->failure.error)
-                                                       : NULL);
+        event.cause = cause_of(&exchange->failure, &vu->worker->scratch);
     } else if (options->wants_verbose) {
         event.head = buf_str(&vu->incoming->fields);
         event.final_url = buf_str(&vu->incoming->url);

@@ -19,7 +19,7 @@ enum extra {
     EXTRA_RECONNECTS,   /* requests sent again on a new connection */
     EXTRA_REDIRECTS,    /* redirects followed */
     EXTRA_EXTRA_BYTES,  /* responses with bytes behind their end */
-    EXTRA_LENIENT,      /* heads that a strict reader refuses */
+    EXTRA_LENIENT,      /* responses that a strict reader refuses */
     EXTRA_BOTH_LENGTHS, /* Content-Length beside chunked */
     EXTRA_INTERIM,      /* 1xx responses passed over */
     EXTRA_COUNT

@@ -17,6 +17,8 @@ import pytest
 
 from rawserver import RawServer
 
+pytest.register_assert_rewrite("faultkit", "wirekit")  # their asserts show what differs, too
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 

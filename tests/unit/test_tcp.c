@@ -160,6 +160,19 @@ static void test_a_port_where_nobody_listens(void **state)
     assert_int_equal(tcp.stream.failure.error, ECONNREFUSED);
 }
 
+static void test_a_reset_before_anybody_looked(void **state)
+{
+    (void)state;
+    assert_int_equal(begin(), IO_AGAIN);
+    peer = accept(listener, NULL, NULL);
+    assert_true(peer >= 0);
+    reset_by_peer();
+    wait_ready();
+    assert_int_equal(tcp.stream.ops->connect(&tcp.stream), IO_FAILED);
+    assert_int_equal(tcp.stream.failure.outcome, OUTCOME_RESET);
+    assert_int_equal(tcp.stream.failure.error, ECONNRESET);
+}
+
 static void test_an_address_that_cannot_be_reached(void **state)
 {
     (void)state;
@@ -433,6 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TCP_TEST(test_a_connection_is_made),
         TCP_TEST(test_a_port_where_nobody_listens),
+        TCP_TEST(test_a_reset_before_anybody_looked),
         TCP_TEST(test_an_address_that_cannot_be_reached),
         TCP_TEST(test_no_descriptors_are_left),
         CONNECTED_TEST(test_what_comes_is_read_to_its_end),
