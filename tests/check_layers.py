@@ -32,7 +32,7 @@ ARROWS = {
 # A foreign header (or the folder it is in) and who may include it: a file, or a folder's files.
 FOREIGN = {
     "uv.h": "net/",
-    "openssl/": "net/tls.c",
+    "openssl/": "net/tls_openssl.h",
     "nghttp2/": "http/h2.c",
     "zlib.h": "http/body.c",
     "brotli/": "http/body.c",
@@ -121,7 +121,7 @@ GOOD = {
     "src/base/str.h": "#include <stdint.h>\n",
     "src/base/idn.c": '#include <idn2.h>\n#include "base/str.h"\n',
     "src/net/loop.c": '#include <sys/socket.h>\n#include <uv.h>\n#include "base/str.h"\n',
-    "src/net/tls.c": "#include <openssl/ssl.h>\n",
+    "src/net/tls_openssl.h": "#include <openssl/ssl.h>\n",
     "src/net/net.h": "",
     "src/http/h2.c": '#include <nghttp2/nghttp2.h>\n#include "net/net.h"\n',
     "src/plan/plan.h": '/* #include "http/h2.h" */\n',
@@ -135,7 +135,7 @@ BAD = {
     "src/net/up.h": ('#include "http/h2.h"\n', 1, "net must not see http"),
     "src/run/out.c": ('#include "out/text.h"\n', 1, "run must not see out"),
     "src/http/uv.c": ("#include <stdio.h>\n#include <uv.h>\n", 2, "<uv.h> belongs to net/"),
-    "src/http/h1.c": ("#include <openssl/ssl.h>\n", 1, "belongs to net/tls.c"),
+    "src/http/h1.c": ("#include <openssl/ssl.h>\n", 1, "belongs to net/tls_openssl.h"),
     "src/plan/other.c": ("#include <yaml.h>\n", 1, "belongs to plan/yaml.c"),
     "src/out/curl.c": ("#include <curl/curl.h>\n", 1, "neither the system's"),
     "src/cli/short.c": ('#include "main.h"\n', 1, "must be written as"),

@@ -106,7 +106,6 @@ struct tls {
     struct str in; /* read from below and not yet consumed; between calls it is in `aside` */
     char *aside;   /* heap, or NULL */
     uint64_t room; /* what the caller of a read can still take, or 0 */
-    size_t retry;  /* how many bytes the record holds that below has not taken whole */
     enum tls_state state;
     enum io below_io; /* how the layer below answered last in this call */
     enum io end;      /* IO_OK, or how reading has ended */
@@ -114,10 +113,10 @@ struct tls {
     bool more;        /* it may have had more */
     bool wants_write; /* the owner does */
     bool end_told;
-    bool data;                    /* a byte was read */
-    bool read_needs_write : 1;    /* reading goes on when below can be written */
-    bool write_needs_read : 1;    /* the other way round */
-    bool resuming : 1;            /* a session was offered */
+    bool data;             /* a byte was read */
+    bool read_needs_write; /* reading goes on when below can be written */
+    bool write_needs_read; /* the other way round */
+    bool resuming;         /* a session was offered */
 };
 
 /*

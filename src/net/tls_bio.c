@@ -26,7 +26,7 @@ void tls_bio_leave(struct tls *tls)
     if (tls->in.n == 0) {
         free(tls->aside);
         tls->aside = NULL;
-    } else if (!tls->aside || tls->received) {
+    } else if (tls->received) {
         char *aside = xmalloc(tls->in.n);
         memcpy(aside, tls->in.p, tls->in.n);
         free(tls->aside);

@@ -28,8 +28,8 @@ struct tls_context {
 /* A BIO's method whose data is a struct tls: reads through context->raw, writes directly. */
 BIO_METHOD *tls_bio_method_new(void);
 
-/* Around each call of OpenSSL that may read or write. room: what the caller can take of what is
- * read, 0 if it does not read. */
+/* Around each call of OpenSSL that may read or write; there is one read of the layer below at most
+ * between the two. */
 void tls_bio_enter(struct tls *tls);
 void tls_bio_leave(struct tls *tls);
 
