@@ -9,7 +9,6 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/help.h"
-#include "cli/https.h"
 #include "cli/listing.h"
 #include "cli/printer.h"
 #include "cli/settings.h"
@@ -158,8 +157,7 @@ static bool prepare(struct job *job)
         faults_error(&job->faults, PLACE_NONE, NULL, "empty benchmark");
         return false;
     }
-    return !https_found(job->plan, &job->faults) &&
-           settings_make(job->arguments, job->plan, &job->settings, &job->faults) &&
+    return settings_make(job->arguments, job->plan, &job->settings, &job->faults) &&
            read_baseline(job) && check_descriptors(job) && open_report(job);
 }
 

@@ -254,11 +254,6 @@ static void follow(struct exchange *exchange, uint64_t now_ns)
         fail(exchange, OUTCOME_REDIRECT, WHERE_HEAD, "the Location cannot be followed", now_ns);
         return;
     }
-    if (to.https) {
-        fail(exchange, OUTCOME_REDIRECT, WHERE_HEAD, "the Location is https, which this version "
-             "does not speak", now_ns);
-        return;
-    }
     struct origin *origin = client_origin(client, to.https, to.host, to.port, false);
     bool drop = redirect_drops_body(exchange->status, exchange->method);
     struct str method = drop ? STR("GET") : exchange->method;

@@ -435,6 +435,12 @@ static void begin(struct task *task)
     struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, release));
     uint64_t now_ns = clock_ns();
     conn->phase_start_ns = now_ns;
+    if (conn->origin->https && !conn->client->tls) {
+        struct failure failure = {.outcome = OUTCOME_TLS_HANDSHAKE,
+                                  .text = "the TLS settings cannot be used"};
+        open_failed(conn, &failure, now_ns);
+        return;
+    }
     if (conn->client->connect_timeouts || !conn->exchange) {
         conn->deadline.fire = timed_out;
         timer_start(conn->client->connect_timeouts ? conn->client->connect_timeouts

@@ -196,8 +196,8 @@ static struct setting first_set(char *(*get)(const char *name), const char *cons
     return (struct setting){NULL, {NULL, 0}};
 }
 
-static bool set_proxies(struct proxies *proxies, const char *flag,
-                        char *(*get)(const char *name), struct buf *error)
+static bool set_proxies(struct proxies *proxies, const char *flag, char *(*get)(const char *name),
+                        struct buf *error)
 {
     static const char *const HTTP[] = {"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", NULL};
     static const char *const HTTPS[] = {"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy",

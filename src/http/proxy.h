@@ -28,11 +28,11 @@ struct proxy {
 
 /* A host, or a group of them, that is reached directly. */
 struct proxy_rule {
-    struct str suffix;   /* of names, without its first dot; {NULL, 0}: any host */
-    int family;          /* AF_INET or AF_INET6: the first `bits` of address; 0: suffix */
+    struct str suffix; /* of names, without its first dot; {NULL, 0}: any host */
+    int family;        /* AF_INET or AF_INET6: the first `bits` of address; 0: suffix */
     unsigned bits;
     uint8_t address[16];
-    uint16_t port;       /* 0: any */
+    uint16_t port; /* 0: any */
 };
 
 #define PROXY_MAX_RULES 4096
@@ -71,8 +71,8 @@ const struct proxy *proxy_for(const struct proxies *proxies, bool https, struct 
 
 /* --- between the module's own files: http/proxy_rules.c --- */
 
-/* Appends the rules of a list to the heap array *rules; false with *bad if one cannot be read (and
- * strict), or there are too many (*bad is empty then). */
+/* Adds the rules of a list; false with *bad if one cannot be read (and strict), or if there are too
+ * many (*bad is empty then). */
 bool proxy_rules_add(struct proxies *proxies, struct str list, bool strict, struct str *bad);
 bool proxy_rules_match(const struct proxies *proxies, struct str host, uint16_t port);
 void proxy_rules_free(struct proxies *proxies);

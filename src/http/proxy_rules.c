@@ -55,8 +55,7 @@ static unsigned bits_of(int family)
 static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
 {
     unsigned whole = bits / 8, rest = bits % 8;
-    return memcmp(a, b, whole) == 0 &&
-           (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
+    return memcmp(a, b, whole) == 0 && (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
 }
 
 /* Takes ":PORT" off the end of *text. Two colons that are not in brackets are those of an IPv6
@@ -175,6 +174,15 @@ static bool has_suffix(struct str host, struct str suffix)
     return host.n == suffix.n || host.p[host.n - suffix.n - 1] == '.';
 }
 
+static bool fits(const struct proxy_rule *rule, struct str host, int family,
+                 const uint8_t address[16])
+{
+    if (rule->family) {
+        return rule->family == family && same_bits(rule->address, address, rule->bits);
+    }
+    return !rule->suffix.p || (!family && has_suffix(host, rule->suffix));
+}
+
 bool proxy_rules_match(const struct proxies *proxies, struct str host, uint16_t port)
 {
     uint8_t address[16];
@@ -182,15 +190,7 @@ bool proxy_rules_match(const struct proxies *proxies, struct str host, uint16_t 
     host = without_last_dot(host);
     for (unsigned i = 0; i < proxies->n_rules; i++) {
         const struct proxy_rule *rule = &proxies->rules[i];
-        bool fits = rule->family == family;
-        if (fits && family) {
-            fits = same_bits(rule->address, address, rule->bits);
-        } else if (fits) {
-            fits = !rule->suffix.p || has_suffix(host, rule->suffix);
-        } else {
-            fits = !rule->family && !rule->suffix.p;
-        }
-        if (fits && (rule->port == 0 || rule->port == port)) {
+        if ((rule->port == 0 || rule->port == port) && fits(rule, host, family, address)) {
             return true;
         }
     }

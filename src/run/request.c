@@ -59,8 +59,7 @@ static void prepare_authority(struct prepared *prepared, struct client *client,
     }
     buf_init(&href, 4 * URL_MAX);
     buf_init(&other, 4 * URL_MAX);
-    if (url_parse((struct str){text.p, prepared->authority_n}, NULL, &href, &url) == URL_OK &&
-        !url.https) {
+    if (url_parse((struct str){text.p, prepared->authority_n}, NULL, &href, &url) == URL_OK) {
         prepared->fixed_authority = true;
         prepared->request.origin = client_origin(client, url.https, url.host, url.port, true);
         if (auth_basic(&url, &other)) {
@@ -202,9 +201,6 @@ static enum render_result render_url(const struct prepared *prepared, const stru
     enum url_result result = url_parse(text, NULL, renderer->scratch, url);
     if (result != URL_OK) {
         return local(problem, prepared, STR("url"), url_result_text(result));
-    }
-    if (url->https) {
-        return local(problem, prepared, STR("url"), "is https, which this version does not speak");
     }
     return RENDER_OK;
 }

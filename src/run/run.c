@@ -175,6 +175,11 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
     snapshot->cpu_s = cpu_seconds(&usage);
     snapshot->max_rss_bytes = peak_memory(&usage);
     snapshot->tls_verified = -1;
+    for (unsigned i = 0; i < options->workers; i++) {
+        if (workers[i].client->tls) {
+            snapshot->tls_verified = !options->client.tls.insecure;
+        }
+    }
     snapshot->interrupted = result->signal == SIGINT    ? "SIGINT"
                             : result->signal == SIGTERM ? "SIGTERM"
                                                         : NULL;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "http/client.h"
 #include "plan/plan.h"
 #include "run/events.h"
 #include "stats/snapshot.h"
@@ -18,9 +19,7 @@ struct run_options {
     uint64_t duration_ns;  /* 0: none */
     uint64_t rampup_ns;
     unsigned workers;      /* ≥ 1, ≤ concurrency */
-    uint64_t timeout_ns;   /* of one request, redirects included */
-    uint64_t max_body;     /* bytes kept for assign */
-    unsigned max_redirects;
+    struct client_options client; /* the wire; idle_bytes and ctx are the workers' */
     bool relaxed;          /* a missing variable is an empty text and a warning */
     bool wants_lines;      /* call the formatter for every event, not only failures and warnings */
     bool wants_verbose;    /* EVENT_SEND too, and fields and bodies in EVENT_DONE */

@@ -148,11 +148,9 @@ bool worker_init(struct worker *worker, struct shared *shared, unsigned id, size
         return false;
     }
     loop_on_wake(worker->loop, woken, worker);
-    struct client_options client = {.timeout_ns = options->timeout_ns,
-                                    .max_body = options->max_body,
-                                    .max_redirects = options->max_redirects,
-                                    .idle_bytes = idle_bytes,
-                                    .ctx = worker};
+    struct client_options client = options->client;
+    client.idle_bytes = idle_bytes;
+    client.ctx = worker;
     worker->client = client_new(worker->loop, &worker->blocks, &client);
     prepare(worker);
     worker->users = xcalloc(n_users, sizeof *worker->users);

@@ -142,9 +142,9 @@ static void test_defaults(void **state)
     trial.plan.rampup_s = 2.5;
     assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
     assert_ptr_equal(trial.settings.run.plan, &trial.plan);
-    assert_int_equal(trial.settings.run.timeout_ns, 10000000000);
-    assert_int_equal(trial.settings.run.max_body, 64 << 20);
-    assert_int_equal(trial.settings.run.max_redirects, 10);
+    assert_int_equal(trial.settings.run.client.timeout_ns, 10000000000);
+    assert_int_equal(trial.settings.run.client.max_body, 64 << 20);
+    assert_int_equal(trial.settings.run.client.max_redirects, 10);
     assert_int_equal(trial.settings.run.workers, 1);
     assert_int_equal(trial.settings.run.rampup_ns, 2500000000);
     assert_true(trial.settings.banner.rampup_s == 2.5);
@@ -165,9 +165,9 @@ static void test_flags_beat_the_plan(void **state)
     assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
     assert_int_equal(trial.settings.run.workers, 2); /* no more than users */
     assert_int_equal(trial.settings.run.rampup_ns, 500000000);
-    assert_int_equal(trial.settings.run.timeout_ns, 1250000000);
-    assert_int_equal(trial.settings.run.max_body, 10240);
-    assert_int_equal(trial.settings.run.max_redirects, 0);
+    assert_int_equal(trial.settings.run.client.timeout_ns, 1250000000);
+    assert_int_equal(trial.settings.run.client.max_body, 10240);
+    assert_int_equal(trial.settings.run.client.max_redirects, 0);
     assert_true(trial.settings.run.relaxed && trial.settings.run.wants_report);
     assert_true(trial.settings.stats && !trial.settings.json);
     assert_true(str_eq(trial.settings.banner.report, STR("out.yml")));
