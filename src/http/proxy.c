@@ -163,7 +163,7 @@ static void say(struct buf *error, struct setting setting, const char *wrong)
         buf_add_str(error, STR("***"));
         setting.text = str_skip(setting.text, (size_t)(sign - setting.text.p));
     }
-    buf_add_str(error, setting.text.n > 0 ? setting.text : STR("(empty)"));
+    buf_add_str(error, setting.text);
 }
 
 /* NULL, too, if there is nothing in the setting. */
