@@ -136,6 +136,12 @@ static bool set_list(struct parser *parser, const struct option *option, const c
     return value->n || bad_value(parser, option, text);
 }
 
+static void add_item(struct option_value *value, const char *text)
+{
+    value->items = xrealloc(value->items, (value->n + 1) * sizeof(*value->items));
+    value->items[value->n++] = str_of(text);
+}
+
 static bool set_choice(struct parser *parser, const struct option *option, const char *text,
                        struct option_value *value)
 {
@@ -163,12 +169,15 @@ static bool set_value(struct parser *parser, enum option_id id, const char *text
     struct option_value *value = &parser->out->options[id];
     bool good = true;
 
-    if (value->times++ && option->type != TYPE_FLAG)
+    if (value->times++ && option->type != TYPE_FLAG && option->type != TYPE_REPEAT)
         return fail(parser, NULL, "%s is given twice", option->name);
     value->text = text;
     switch (option->type) {
     case TYPE_FLAG:
     case TYPE_TEXT:
+        return true;
+    case TYPE_REPEAT:
+        add_item(value, text);
         return true;
     case TYPE_LIST:
         return set_list(parser, option, text, value);

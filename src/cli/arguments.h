@@ -17,7 +17,7 @@ struct option_value {
     const char *text; /* as written; NULL for flags */
     uint64_t whole;   /* TYPE_WHOLE, TYPE_SIZE; TYPE_CHOICE: the index */
     double number;    /* TYPE_NUMBER */
-    size_t n;         /* TYPE_LIST */
+    size_t n;         /* TYPE_LIST, TYPE_REPEAT */
     struct str *items;
 };
 

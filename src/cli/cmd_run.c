@@ -13,6 +13,7 @@
 #include "cli/printer.h"
 #include "cli/settings.h"
 #include "cli/source.h"
+#include "cli/wire.h"
 #include "out/results_json.h"
 #include "out/results_text.h"
 #include "plan/plan.h"
@@ -27,6 +28,7 @@ struct job {
     struct str plan_text; /* owned */
     struct plan *plan;
     struct settings settings;
+    struct wire wire;
     struct baseline *baseline;
     struct printer printer;
     struct run_result result;
@@ -158,6 +160,7 @@ static bool prepare(struct job *job)
         return false;
     }
     return settings_make(job->arguments, job->plan, &job->settings, &job->faults) &&
+           wire_make(job->arguments, &job->wire, &job->settings.run.client, &job->faults) &&
            read_baseline(job) && check_descriptors(job) && open_report(job);
 }
 
@@ -333,6 +336,7 @@ int cmd_run(const struct arguments *arguments)
     status = execute(&job);
     print_faults(&job);
     baseline_free(job.baseline);
+    wire_fini(&job.wire);
     plan_free(job.plan);
     xstr_free(job.plan_text);
     xstr_free(job.url_input);

@@ -12,10 +12,13 @@
 #define PLAN "The plan"
 #define LOAD "The load"
 #define REQUESTS "Requests"
+#define WIRE "The wire"
 #define OUTPUT "Output"
 #define OTHER "Other"
 
 static const char *const stats_formats[] = {"text", "json", NULL};
+static const char *const http_versions[] = {"1.1", "2", "2-prior-knowledge", NULL};
+static const char *const tls_versions[] = {"1.2", "1.3", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 const struct command command_table[COMMAND_COUNT] = {
@@ -252,13 +255,186 @@ const struct option option_table[OPT_COUNT] = {
                 "A larger one fails the request. Bodies that no step assigns are not kept and "
                 "not limited.",
         },
+    [OPT_CONNECT_TIMEOUT] =
+        {
+            .name = "--connect-timeout",
+            .type = TYPE_NUMBER,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "SECONDS",
+            .wants = "a number of seconds, at least 0.001",
+            .min = 0.001,
+            .max = PLAN_MAX_SECONDS,
+            .summary = "time for one connection (default: --timeout)",
+            .detail = "Name look-up, TCP, proxy and TLS together.",
+        },
+    [OPT_HTTP] =
+        {
+            .name = "--http",
+            .type = TYPE_CHOICE,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "VERSION",
+            .choices = http_versions,
+            .summary = "1.1, 2 or 2-prior-knowledge",
+            .detail = "Default: HTTP/2 where a server offers it over TLS, else HTTP/1.1. 2: over TLS nothing else will do. 2-prior-knowledge: HTTP/2 at once, over TCP too.",
+        },
+    [OPT_CONNECTIONS] =
+        {
+            .name = "--connections",
+            .type = TYPE_WHOLE,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "N",
+            .wants = "a whole number from 1 to 10000",
+            .min = 1,
+            .max = 10000,
+            .summary = "HTTP/2: connections a worker has at least",
+            .detail = "The users of a worker share them. Default: 1, and more only past the server's limit of streams.",
+        },
     [OPT_NO_CHECK_CERTIFICATE] =
         {
             .name = "--no-check-certificate",
             .type = TYPE_FLAG,
             .commands = EVERY,
-            .group = REQUESTS,
-            .summary = "for https: accept any certificate",
+            .group = WIRE,
+            .summary = "accept any certificate",
+            .detail = "The results then say so.",
+        },
+    [OPT_CACERT] =
+        {
+            .name = "--cacert",
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "FILE",
+            .summary = "trust these certificates (PEM), not the system's",
+        },
+    [OPT_CERT] =
+        {
+            .name = "--cert",
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "FILE",
+            .summary = "the client's certificate (PEM), and its chain",
+        },
+    [OPT_KEY] =
+        {
+            .name = "--key",
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "FILE",
+            .summary = "its private key (PEM), if not in the same file",
+        },
+    [OPT_KEY_PASS_FILE] =
+        {
+            .name = "--key-pass-file",
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "FILE",
+            .summary = "the passphrase of an encrypted key",
+            .detail = "The first line of FILE; without it, the variable DRILLER_KEY_PASS.",
+        },
+    [OPT_TLS_MIN] =
+        {
+            .name = "--tls-min",
+            .type = TYPE_CHOICE,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "VERSION",
+            .choices = tls_versions,
+            .summary = "1.2 (default) or 1.3",
+        },
+    [OPT_CIPHERS] =
+        {
+            .name = "--ciphers",
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "LIST",
+            .summary = "ciphers, as OpenSSL names them, with ':' between",
+            .detail = "Names that begin with TLS_ are suites of TLS 1.3.",
+        },
+    [OPT_PROXY] =
+        {
+            .name = "--proxy",
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "URL",
+            .summary = "send everything through this proxy",
+            .detail = "http, https, socks5 or socks5h; it beats HTTP_PROXY, HTTPS_PROXY and ALL_PROXY. An empty URL: no proxy.",
+        },
+    [OPT_NO_PROXY] =
+        {
+            .name = "--no-proxy",
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "LIST",
+            .summary = "hosts that are reached without a proxy",
+            .detail = "Names, .suffixes, addresses, networks (10.0.0.0/8) or *, with commas; it beats NO_PROXY.",
+        },
+    [OPT_RESOLVE] =
+        {
+            .name = "--resolve",
+            .type = TYPE_REPEAT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "HOST:PORT:ADDR",
+            .summary = "take this address for a host",
+            .detail = "May be given several times; ADDR may be several, with commas.",
+        },
+    [OPT_CONNECT_TO] =
+        {
+            .name = "--connect-to",
+            .type = TYPE_REPEAT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "H1:P1:H2:P2",
+            .summary = "connect to H2:P2 in place of H1:P1",
+            .detail = "May be given several times; an empty part means any, or the same.",
+        },
+    [OPT_IPV4] =
+        {
+            .name = "--ipv4",
+            .letter = '4',
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = WIRE,
+            .summary = "use IPv4 addresses only",
+        },
+    [OPT_IPV6] =
+        {
+            .name = "--ipv6",
+            .letter = '6',
+            .type = TYPE_FLAG,
+            .commands = EVERY,
+            .group = WIRE,
+            .summary = "use IPv6 addresses only",
+        },
+    [OPT_UNIX_SOCKET] =
+        {
+            .name = "--unix-socket",
+            .type = TYPE_TEXT,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "PATH",
+            .summary = "connect to this socket instead of host and port",
+        },
+    [OPT_LOCAL_ADDRESS] =
+        {
+            .name = "--local-address",
+            .type = TYPE_LIST,
+            .commands = EVERY,
+            .group = WIRE,
+            .metavar = "ADDR,...",
+            .wants = "a list of addresses",
+            .summary = "connect from these addresses, in turn",
+            .detail = "Each brings some 28,000 more ports.",
         },
     [OPT_STATS] =
         {
@@ -379,5 +555,6 @@ const struct option option_table[OPT_COUNT] = {
 const struct exclusion exclusions[] = {
     {OPT_ITERATIONS, OPT_DURATION}, {OPT_REPORT, OPT_COMPARE}, {OPT_REPORT, OPT_THRESHOLD},
     {OPT_STATS, OPT_COMPARE},       {OPT_LIST_TAGS, OPT_TAGS}, {OPT_LIST_TAGS, OPT_SKIP_TAGS},
+    {OPT_IPV4, OPT_IPV6},           {OPT_UNIX_SOCKET, OPT_PROXY},
 };
 const size_t n_exclusions = sizeof(exclusions) / sizeof(exclusions[0]);

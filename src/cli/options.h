@@ -38,7 +38,24 @@ enum option_id {
     OPT_TIMEOUT,
     OPT_MAX_REDIRECTS,
     OPT_MAX_BODY,
+    OPT_CONNECT_TIMEOUT,
+    OPT_HTTP,
+    OPT_CONNECTIONS,
     OPT_NO_CHECK_CERTIFICATE,
+    OPT_CACERT,
+    OPT_CERT,
+    OPT_KEY,
+    OPT_KEY_PASS_FILE,
+    OPT_TLS_MIN,
+    OPT_CIPHERS,
+    OPT_PROXY,
+    OPT_NO_PROXY,
+    OPT_RESOLVE,
+    OPT_CONNECT_TO,
+    OPT_IPV4,
+    OPT_IPV6,
+    OPT_UNIX_SOCKET,
+    OPT_LOCAL_ADDRESS,
     OPT_STATS,
     OPT_STATS_FORMAT,
     OPT_REPORT,
@@ -57,6 +74,7 @@ enum option_type {
     TYPE_FLAG,   /* no value */
     TYPE_TEXT,   /* anything */
     TYPE_LIST,   /* a,b,c: at least one */
+    TYPE_REPEAT, /* anything, as often as one likes */
     TYPE_WHOLE,  /* a whole number from min to max */
     TYPE_NUMBER, /* a number from min to max */
     TYPE_SIZE,   /* bytes */
@@ -65,6 +83,7 @@ enum option_type {
 
 /* Values of the options of TYPE_CHOICE. */
 enum stats_format { STATS_TEXT, STATS_JSON };
+enum tls_min { TLS_MIN_1_2, TLS_MIN_1_3 };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct option {

@@ -1,0 +1,104 @@
+#include "cli/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/duration.h"
+
+#define KEY_PASS_VARIABLE "DRILLER_KEY_PASS"
+#define KEY_PASS_MAX 4096
+
+static const char *text_of(const struct arguments *arguments, enum option_id id)
+{
+    return arguments->options[id].text;
+}
+
+/* The passphrase is the first line of the file, else what the environment has. */
+static bool read_key_password(const struct arguments *arguments, struct wire *wire,
+                              struct faults *faults)
+{
+    const char *path = text_of(arguments, OPT_KEY_PASS_FILE), *why;
+    const char *variable = getenv(KEY_PASS_VARIABLE);
+    struct str text;
+
+    if (!path) {
+        wire->key_password = variable ? xstrdup(variable) : NULL;
+        return true;
+    }
+    if (!file_read(path, KEY_PASS_MAX, &text, &why)) {
+        faults_error(faults, PLACE_NONE, NULL, "couldn't read --key-pass-file %s: %s", path, why);
+        return false;
+    }
+    struct str line = {text.p, str_find(text, '\n')};
+    if (line.n && line.p[line.n - 1] == '\r')
+        line.n--;
+    wire->key_password = xstrndup(line.p, line.n);
+    xstr_free(text);
+    return true;
+}
+
+/* The options are tried once, so that what is wrong with them is told before anything is sent. */
+static bool try_tls(const struct tls_options *tls, struct faults *faults)
+{
+    char error[512];
+    struct tls_context *context = tls_context_new(tls, error, sizeof(error));
+
+    if (!context)
+        faults_error(faults, PLACE_NONE, NULL, "%s", error);
+    tls_context_free(context);
+    return context != NULL;
+}
+
+static bool set_tls(const struct arguments *arguments, struct wire *wire, struct tls_options *tls,
+                    struct faults *faults)
+{
+    if (!read_key_password(arguments, wire, faults))
+        return false;
+    *tls = (struct tls_options){
+        .cacert = text_of(arguments, OPT_CACERT),
+        .cert = text_of(arguments, OPT_CERT),
+        .key = text_of(arguments, OPT_KEY),
+        .key_password = wire->key_password,
+        .min_version = arguments->options[OPT_TLS_MIN].whole == TLS_MIN_1_3 ? TLS_1_3 : TLS_1_2,
+        .ciphers = text_of(arguments, OPT_CIPHERS),
+        .insecure = arguments_has(arguments, OPT_NO_CHECK_CERTIFICATE),
+    };
+    if (tls->key && !tls->cert) {
+        faults_error(faults, PLACE_NONE, "name the certificate with --cert", "--key needs --cert");
+        return false;
+    }
+    if (tls_key_log_file())
+        faults_warning(faults, PLACE_NONE, NULL,
+                       "SSLKEYLOGFILE is set: the secrets of all connections go to %s",
+                       tls_key_log_file());
+    return !(tls->cacert || tls->cert || tls->ciphers) || try_tls(tls, faults);
+}
+
+static void set_http(const struct arguments *arguments, struct client_options *client)
+{
+    static const enum http_version versions[] = {HTTP_1_1, HTTP_2, HTTP_2_PRIOR};
+    const struct option_value *http = &arguments->options[OPT_HTTP];
+    const struct option_value *connections = &arguments->options[OPT_CONNECTIONS];
+    const struct option_value *timeout = &arguments->options[OPT_CONNECT_TIMEOUT];
+
+    client->http = http->times ? versions[http->whole] : HTTP_ANY;
+    client->connections = connections->times ? (unsigned)connections->whole : 1;
+    client->connect_timeout_ns = timeout->times ? duration_of_seconds(timeout->number) : 0;
+}
+
+bool wire_make(const struct arguments *arguments, struct wire *wire, struct client_options *client,
+               struct faults *faults)
+{
+    *wire = (struct wire){0};
+    set_http(arguments, client);
+    return set_tls(arguments, wire, &client->tls, faults);
+}
+
+void wire_fini(struct wire *wire)
+{
+    if (wire->key_password)
+        explicit_bzero(wire->key_password, strlen(wire->key_password));
+    free(wire->key_password);
+}
