@@ -15,11 +15,18 @@ static const char *text_of(const struct arguments *arguments, enum option_id id)
     return arguments->options[id].text;
 }
 
-/* The passphrase is the first line of the file, else what the environment has. */
-static bool read_key_password(const struct arguments *arguments, struct wire *wire,
-                              struct faults *faults)
+/* A flag beats the plan. */
+static const char *flag_or_plan(const struct arguments *arguments, enum option_id id,
+                                const char *of_plan)
 {
-    const char *path = text_of(arguments, OPT_KEY_PASS_FILE), *why;
+    return arguments_has(arguments, id) ? text_of(arguments, id) : of_plan;
+}
+
+/* The passphrase is the first line of the file, else what the environment has. */
+static bool read_key_password(const struct arguments *arguments, const struct plan_tls *plan,
+                              struct wire *wire, struct faults *faults)
+{
+    const char *path = flag_or_plan(arguments, OPT_KEY_PASS_FILE, plan->key_pass_file), *why;
     const char *variable = getenv(KEY_PASS_VARIABLE);
     struct str text;
 
@@ -28,7 +35,7 @@ static bool read_key_password(const struct arguments *arguments, struct wire *wi
         return true;
     }
     if (!file_read(path, KEY_PASS_MAX, &text, &why)) {
-        faults_error(faults, PLACE_NONE, NULL, "couldn't read --key-pass-file %s: %s", path, why);
+        faults_error(faults, PLACE_NONE, NULL, "couldn't read the passphrase in %s: %s", path, why);
         return false;
     }
     struct str line = {text.p, str_find(text, '\n')};
@@ -51,19 +58,21 @@ static bool try_tls(const struct tls_options *tls, struct faults *faults)
     return context != NULL;
 }
 
-static bool set_tls(const struct arguments *arguments, struct wire *wire, struct tls_options *tls,
-                    struct faults *faults)
+static bool set_tls(const struct arguments *arguments, const struct plan_tls *plan,
+                    struct wire *wire, struct tls_options *tls, struct faults *faults)
 {
-    if (!read_key_password(arguments, wire, faults))
+    const struct option_value *min = &arguments->options[OPT_TLS_MIN];
+
+    if (!read_key_password(arguments, plan, wire, faults))
         return false;
     *tls = (struct tls_options){
-        .cacert = text_of(arguments, OPT_CACERT),
-        .cert = text_of(arguments, OPT_CERT),
-        .key = text_of(arguments, OPT_KEY),
+        .cacert = flag_or_plan(arguments, OPT_CACERT, plan->cacert),
+        .cert = flag_or_plan(arguments, OPT_CERT, plan->cert),
+        .key = flag_or_plan(arguments, OPT_KEY, plan->key),
         .key_password = wire->key_password,
-        .min_version = arguments->options[OPT_TLS_MIN].whole == TLS_MIN_1_3 ? TLS_1_3 : TLS_1_2,
-        .ciphers = text_of(arguments, OPT_CIPHERS),
-        .insecure = arguments_has(arguments, OPT_NO_CHECK_CERTIFICATE),
+        .min_version = (min->times ? min->whole == TLS_MIN_1_3 : plan->only_1_3) ? TLS_1_3 : TLS_1_2,
+        .ciphers = flag_or_plan(arguments, OPT_CIPHERS, plan->ciphers),
+        .insecure = arguments_has(arguments, OPT_NO_CHECK_CERTIFICATE) || plan->insecure,
     };
     if (tls->key && !tls->cert) {
         faults_error(faults, PLACE_NONE, "name the certificate with --cert", "--key needs --cert");
@@ -88,12 +97,12 @@ static void set_http(const struct arguments *arguments, struct client_options *c
     client->connect_timeout_ns = timeout->times ? duration_of_seconds(timeout->number) : 0;
 }
 
-bool wire_make(const struct arguments *arguments, struct wire *wire, struct client_options *client,
-               struct faults *faults)
+bool wire_make(const struct arguments *arguments, const struct plan *plan, struct wire *wire,
+               struct client_options *client, struct faults *faults)
 {
     *wire = (struct wire){0};
     set_http(arguments, client);
-    return set_tls(arguments, wire, &client->tls, faults);
+    return set_tls(arguments, &plan->tls, wire, &client->tls, faults);
 }
 
 void wire_fini(struct wire *wire)

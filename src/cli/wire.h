@@ -1,5 +1,5 @@
 /*
- * From the command line and the environment to how connections are made: HTTP versions, TLS,
+ * From the command line, the plan and the environment to how connections are made: HTTP versions, TLS,
  * proxies, addresses.
  */
 #ifndef CLI_WIRE_H
@@ -10,6 +10,7 @@
 #include "base/faults.h"
 #include "cli/arguments.h"
 #include "http/client.h"
+#include "plan/plan.h"
 
 /* What client_options borrows from; owned. */
 struct wire {
@@ -19,8 +20,8 @@ struct wire {
 /* Fills the wire's part of *client. False with a fault for each thing that cannot be: a file that
  * cannot be read or is no certificate, a key that does not belong to it, a proxy that is none.
  * wire_fini it either way, when the run is over. */
-bool wire_make(const struct arguments *arguments, struct wire *wire, struct client_options *client,
-               struct faults *faults);
+bool wire_make(const struct arguments *arguments, const struct plan *plan, struct wire *wire,
+               struct client_options *client, struct faults *faults);
 void wire_fini(struct wire *wire);
 
 #endif

@@ -273,7 +273,6 @@ struct tls_context *tls_context_new(const struct tls_options *options, char *err
     context->ssl_ctx = SSL_CTX_new(TLS_client_method());
     context->bio_method = tls_bio_method_new();
     context->key_log = -1;
-    context->offer_h2 = options->offer_h2;
     context->in_use = false;
     bool good = context->ssl_ctx ? set_up(context, options, &report)
                                  : say_ssl(&report, "OpenSSL", "cannot be used");

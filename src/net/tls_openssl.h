@@ -19,7 +19,6 @@ struct tls_context {
     SSL_CTX *ssl_ctx;
     BIO_METHOD *bio_method;
     int key_log; /* a descriptor, or -1 */
-    bool offer_h2;
     bool in_use; /* `raw` is, by a call that is under way */
     char raw[TLS_RAW_MAX];
     char record[TLS_RECORD_MAX]; /* where small parts are put together */

@@ -75,14 +75,6 @@ static void update_interest(struct tls *tls)
 
 /* --- connecting --- */
 
-/* OpenSSL takes any protocol that the server chooses. */
-static bool alpn_was_offered(const struct tls *tls)
-{
-    struct str alpn = tls_alpn(tls);
-    return alpn.n == 0 || str_eq(alpn, STR("http/1.1")) ||
-           (tls->context->offer_h2 && str_eq(alpn, STR("h2")));
-}
-
 static enum io shake_hands(struct tls *tls)
 {
     tls_bio_enter(tls);
@@ -90,11 +82,6 @@ static enum io shake_hands(struct tls *tls)
     tls_bio_leave(tls);
     if (result == 1) {
         ERR_clear_error();
-        if (!alpn_was_offered(tls)) {
-            tls->state = TLS_CLOSED;
-            return fail(tls, OUTCOME_TLS_HANDSHAKE, "the server chose a protocol by ALPN that "
-                                                    "was not offered");
-        }
         tls->state = TLS_OPEN;
         tls->read_needs_write = false;
         update_interest(tls);
@@ -204,8 +191,10 @@ static struct str next_record(struct tls_context *context, const struct str *par
         if (filled == 0 && (i + 1 == n || rest.n == TLS_RECORD_MAX)) {
             return rest;
         }
-        memcpy(context->record + filled, rest.p, rest.n);
-        filled += rest.n;
+        if (rest.n > 0) {
+            memcpy(context->record + filled, rest.p, rest.n);
+            filled += rest.n;
+        }
         offset = 0;
         i++;
     }

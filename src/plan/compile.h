@@ -53,6 +53,8 @@ void *compile_grow(void *items, size_t n, size_t *cap, size_t size);
 /* settings.c: base, iterations, concurrency, rampup. */
 void compile_settings(struct compiler *c, const struct source *source,
                       const struct yaml_node *root);
+/* settings_tls.c */
+void compile_tls(struct compiler *c, const struct source *source, const struct yaml_node *tls);
 /* Fills the environment in; false, and an error, if it cannot be. */
 bool compile_env_text(struct compiler *c, struct str text, struct place at, const char *what,
                       struct str *out);

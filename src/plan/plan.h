@@ -84,8 +84,15 @@ struct step {
     };
 };
 
+/* The setting `tls`; NULL: not given. File names are resolved. */
+struct plan_tls {
+    const char *cacert, *cert, *key, *key_pass_file, *ciphers;
+    bool only_1_3, insecure;
+};
+
 struct plan {
     struct arena arena;
+    struct plan_tls tls;
     struct str base; /* empty if there is none */
     bool has_iterations, has_concurrency;
     uint64_t iterations;  /* ≥ 1; 1 if not given */

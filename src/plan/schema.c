@@ -9,7 +9,9 @@ static const struct {
     const char *keys[MAX_KEYS + 1];
 } places[SCHEMA_PLACES] = {
     [SCHEMA_SETTINGS] = {"the settings",
-                         {"base", "iterations", "concurrency", "rampup", "plan", "threads"}},
+                         {"base", "iterations", "concurrency", "rampup", "plan", "threads", "tls"}},
+    [SCHEMA_TLS] = {"tls",
+                    {"cacert", "cert", "key", "key_pass_file", "ciphers", "min", "verify"}},
     [SCHEMA_STEP_NONE] = {"a step", {"name", "tags"}},
     [SCHEMA_STEP_INCLUDE] = {"an include step", {"name", "tags", "include"}},
     [SCHEMA_STEP_REQUEST] = {"a request step",

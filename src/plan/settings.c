@@ -140,6 +140,7 @@ void compile_settings(struct compiler *c, const struct source *source, const str
     const struct yaml_node *base = yaml_get(root, "base");
     const struct yaml_node *iterations = yaml_get(root, "iterations");
     const struct yaml_node *rampup = yaml_get(root, "rampup");
+    const struct yaml_node *tls = yaml_get(root, "tls");
     struct plan *plan = c->plan;
 
     schema_check(SCHEMA_SETTINGS, root, source->file, c->options->strict_keys, c->faults);
@@ -157,4 +158,6 @@ void compile_settings(struct compiler *c, const struct source *source, const str
     read_concurrency(c, source, root);
     if (rampup)
         read_rampup(c, source, rampup);
+    if (tls)
+        compile_tls(c, source, tls);
 }
