@@ -111,7 +111,10 @@ static enum io tls_connect(struct stream *stream)
         }
         tls->state = TLS_SHAKING;
     }
-    return tls->state == TLS_SHAKING ? shake_hands(tls) : IO_FAILED;
+    if (tls->state == TLS_SHAKING) {
+        return shake_hands(tls);
+    }
+    return tls->state == TLS_OPEN ? IO_OK : IO_FAILED;
 }
 
 /* --- reading --- */
