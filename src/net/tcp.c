@@ -36,9 +36,6 @@ static struct failure connect_failure(int error)
     case ECONNRESET: /* it was accepted, and reset before we looked */
         failure.outcome = OUTCOME_RESET;
         break;
-    case ECONNRESET: /* it was accepted, and reset before we looked */
-        failure.outcome = OUTCOME_RESET;
-        break;
     default:
         break;
     }
