@@ -207,6 +207,28 @@ static void test_a_response_as_a_whole(void **state)
     CHECK("{{ r }}", "{\"status\":200,\"headers\":{},\"body\":null,\"url\":\"http://h:1/end\"}");
 }
 
+/* As many as a head may have: in time that grows with them, not with their square. */
+static void test_many_headers(void **state)
+{
+    struct buf fields, expected;
+
+    (void)state;
+    buf_init(&fields, BUF_NO_MAX);
+    buf_init(&expected, BUF_NO_MAX);
+    buf_add_char(&expected, '{');
+    for (unsigned i = 0; i < 5000; i++) {
+        buf_addf(&fields, "X-%u: %u\r\n", i % 2500, i);
+        if (i >= 2500)
+            buf_addf(&expected, "%s\"x-%u\":\"%u\"", i > 2500 ? "," : "", i - 2500, i);
+    }
+    buf_add_char(&fields, '\0');
+    buf_add(&expected, "}", 2);
+    respond(200, fields.p, "");
+    CHECK("{{ r.headers }}", expected.p);
+    buf_fini(&fields);
+    buf_fini(&expected);
+}
+
 static void test_bodies_that_are_no_json(void **state)
 {
     (void)state;
@@ -279,6 +301,7 @@ int main(void)
         VARS_TEST(test_cookies),
         VARS_TEST(test_a_response),
         VARS_TEST(test_a_response_as_a_whole),
+        VARS_TEST(test_many_headers),
         VARS_TEST(test_bodies_that_are_no_json),
         VARS_TEST(test_another_response_takes_its_place),
         VARS_TEST(test_bodies_in_other_charsets),
