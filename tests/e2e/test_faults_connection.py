@@ -316,7 +316,7 @@ def test_unreachable(drive, measure):
 
 @pytest.fixture
 def silent_port():
-    """A port that answers no attempt to connect: its queue is full, and further ones are dropped."""
+    """A port that answers no attempt to connect: its queue is full, what comes is dropped."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         port = listener.getsockname()[1]
         fillers = [socket.socket() for _ in range(3)]
