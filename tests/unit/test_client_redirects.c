@@ -1,11 +1,15 @@
 /* links: http net base */
 #include "client_fixture.h"
 
-#define NOTHING (struct str){0}
-#define TO(status, location)                                                                      \
-    {                                                                                              \
-        .head = "HTTP/1.1 " status " Moved\r\nContent-Length: 2\r\nLocation: " location            \
-                "\r\n\r\nno"                                                                       \
+#define NOTHING  \
+    (struct str) \
+    {            \
+        0        \
+    }
+#define TO(status, location)                                                                     \
+    {                                                                                            \
+        .head =                                                                                  \
+            "HTTP/1.1 " status " Moved\r\nContent-Length: 2\r\nLocation: " location "\r\n\r\nno" \
     }
 
 /* Locations that name the server's port are made at run time. */
@@ -82,8 +86,7 @@ static void test_what_becomes_of_a_post(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct answer answers[2] = {to_host(0, cases[i].status, "127.0.0.1", "/b"),
-                                    {.head = OK_2}};
+        struct answer answers[2] = {to_host(0, cases[i].status, "127.0.0.1", "/b"), {.head = OK_2}};
         serve(answers, 2);
         seen[0] = '\0';
         prepare_at(&request, "127.0.0.1", "POST", "/a", "Content-Type: x\r\nX-Own: 1\r\n",
@@ -112,9 +115,8 @@ static void test_head_stays_head(void **state)
 
 static void test_another_origin_gets_no_secrets(void **state)
 {
-    struct answer answers[3] = {to_host(0, "307", "127.0.0.2", "/b"),
-                                to_host(1, "307", "127.0.0.1", "/c"),
-                                {.head = OK_2}};
+    struct answer answers[3] = {
+        to_host(0, "307", "127.0.0.2", "/b"), to_host(1, "307", "127.0.0.1", "/c"), {.head = OK_2}};
     struct request request;
 
     (void)state;

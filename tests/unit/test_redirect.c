@@ -8,9 +8,9 @@
 
 #include "http/redirect.h"
 
-#define FROM                                                                                      \
-    "POST /a HTTP/1.1\r\nHost: one:81\r\nUser-Agent: driller\r\nAuthorization: Basic x\r\n"       \
-    "COOKIE: c\r\nProxy-Authorization: y\r\nX-Key: k: v\r\nContent-Type: text/plain\r\n"          \
+#define FROM                                                                                \
+    "POST /a HTTP/1.1\r\nHost: one:81\r\nUser-Agent: driller\r\nAuthorization: Basic x\r\n" \
+    "COOKIE: c\r\nProxy-Authorization: y\r\nX-Key: k: v\r\nContent-Type: text/plain\r\n"    \
     "content-language: en\r\nContent-Length: 4\r\n\r\n"
 
 static void check(const char *to, const char *method, bool same_origin, bool drop_body,
@@ -37,9 +37,8 @@ static void test_which_are_followed(void **state)
 {
     (void)state;
     for (unsigned status = 100; status < 1000; status++)
-        assert_int_equal(redirect_status(status), status == 301 || status == 302 ||
-                                                      status == 303 || status == 307 ||
-                                                      status == 308);
+        assert_int_equal(redirect_status(status), status == 301 || status == 302 || status == 303 ||
+                                                      status == 307 || status == 308);
 }
 
 static void test_which_drop_the_body(void **state)

@@ -33,9 +33,10 @@ static void load(const char *base, const char *step)
     struct faults faults;
     char text[4000];
 
-    snprintf(text, sizeof(text),
-             "%s%s\nplan:\n  - assign: {key: v, value: x}\n  - %s\n  - assign: {key: w, value: x}\n",
-             base ? "base: " : "", base ? base : "", step);
+    snprintf(
+        text, sizeof(text),
+        "%s%s\nplan:\n  - assign: {key: v, value: x}\n  - %s\n  - assign: {key: w, value: x}\n",
+        base ? "base: " : "", base ? base : "", step);
     vars_fini(&vars);
     plan_free(plan);
     faults_init(&faults);
@@ -60,9 +61,8 @@ static enum render_result render(const char *v)
         vars_set_text(&vars, plan->steps[0].assign.slot, str_of(v));
     problem = (struct render_problem){0};
     request = prepared.request;
-    return prepared.fixed
-               ? RENDER_OK
-               : request_render(&prepared, plan, client, &renderer, &request, &problem);
+    return prepared.fixed ? RENDER_OK
+                          : request_render(&prepared, plan, client, &renderer, &request, &problem);
 }
 
 static int make(void **state)
@@ -132,7 +132,8 @@ static void test_methods_and_bodies(void **state)
         bool idempotent, is_head;
     } cases[] = {
         {"request: {url: /, method: post, body: 'a=1'}",
-         "POST / HTTP/1.1\r\nHost: h\r\n" DEFAULTS "Content-Length: 3\r\n\r\n", "a=1", false, false},
+         "POST / HTTP/1.1\r\nHost: h\r\n" DEFAULTS "Content-Length: 3\r\n\r\n", "a=1", false,
+         false},
         {"request: {url: /, method: POST}",
          "POST / HTTP/1.1\r\nHost: h\r\n" DEFAULTS "Content-Length: 0\r\n\r\n", "", false, false},
         {"request: {url: /, method: PATCH}",
@@ -263,8 +264,8 @@ static void test_credentials_are_sent_and_not_shown(void **state)
         load(NULL, steps[i]);
         assert_int_equal(render(i < 2 ? "x@y" : "p"), RENDER_OK);
         CHECK(request.shown, "http://***@h/a?x@y");
-        CHECK(request.head, "GET /a?x@y HTTP/1.1\r\nHost: h\r\n" DEFAULTS
-                            "Authorization: Basic dTpw\r\n\r\n");
+        CHECK(request.head,
+              "GET /a?x@y HTTP/1.1\r\nHost: h\r\n" DEFAULTS "Authorization: Basic dTpw\r\n\r\n");
         check_origin("h", 80);
     }
     load(NULL, "request: {url: 'http://u:p@h/', headers: {authorization: own}}");
@@ -301,15 +302,15 @@ static void test_a_nul_is_not_sent(void **state)
     render("");
     vars_set_text(&vars, plan->steps[0].assign.slot, (struct str){"a\0b", 3});
     struct renderer renderer = {vars_text, &vars, &out, &scratch};
-    assert_int_equal(
-        request_render(&prepared, plan, client, &renderer, &request, &problem), RENDER_LOCAL);
+    assert_int_equal(request_render(&prepared, plan, client, &renderer, &request, &problem),
+                     RENDER_LOCAL);
 }
 
 static void test_urls_that_cannot_be_sent(void **state)
 {
-    static const char *const bad[] = {"ftp://h/",       "https://h/",  "h/path",  "http://h:99999/",
-                                      "http://",        "mailto:x",    "",        "http://a b/",
-                                      "http://[::1/",   "//h/",        "http://%zz/"};
+    static const char *const bad[] = {"ftp://h/",     "https://h/", "h/path",     "http://h:99999/",
+                                      "http://",      "mailto:x",   "",           "http://a b/",
+                                      "http://[::1/", "//h/",       "http://%zz/"};
 
     (void)state;
     load(NULL, "request: {url: '{{ v }}'}");

@@ -12,15 +12,15 @@
 #include "run/vars.h"
 
 /* A plan that sets r (a response), t (a text) and has items, and one template more. */
-#define PLAN                                                                                      \
-    "base: http://h:1/x\n"                                                                        \
-    "plan:\n"                                                                                     \
-    "  - name: r\n"                                                                               \
-    "    request: {url: /}\n"                                                                     \
-    "    assign: r\n"                                                                             \
-    "  - assign: {key: t, value: one}\n"                                                          \
-    "  - request: {url: '/{{ item }}'}\n"                                                         \
-    "    with_items: [a, {b: [1, 2]}]\n"                                                          \
+#define PLAN                              \
+    "base: http://h:1/x\n"                \
+    "plan:\n"                             \
+    "  - name: r\n"                       \
+    "    request: {url: /}\n"             \
+    "    assign: r\n"                     \
+    "  - assign: {key: t, value: one}\n"  \
+    "  - request: {url: '/{{ item }}'}\n" \
+    "    with_items: [a, {b: [1, 2]}]\n"  \
     "  - assign: {key: u, value: '%s'}\n"
 
 static struct plan *plan;
