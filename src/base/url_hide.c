@@ -5,10 +5,16 @@ static bool is_dropped(char c)
     return c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The length of "http://" or what a URL parser takes for it; 0 if there is none. */
+static bool is_scheme(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '+' ||
+           c == '-' || c == '.';
+}
+
+/* The length of "http://" or what a URL parser takes for it, or of a misspelt one; 0 if there is
+ * none. */
 static size_t scheme_length(struct str s)
 {
-    static const char letters[] = "https";
     size_t at = 0, n = 0;
 
     while (at < s.n && (unsigned char)s.p[at] <= ' ')
@@ -16,10 +22,11 @@ static size_t scheme_length(struct str s)
     for (; at < s.n && s.p[at] != ':'; at++) {
         if (is_dropped(s.p[at]))
             continue;
-        if (n == 5 || (s.p[at] | 0x20) != letters[n++])
+        if (!is_scheme(s.p[at]))
             return 0;
+        n++;
     }
-    if (at == s.n || n < 4)
+    if (at == s.n || n == 0)
         return 0;
     at++;
     while (at < s.n && (s.p[at] == '/' || s.p[at] == '\\' || is_dropped(s.p[at])))

@@ -36,6 +36,7 @@ void console_init(void)
     }
     close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows past `ulimit -f`: an error like a full disk */
     signal(SIGABRT, on_abort);
 }
 

@@ -16,8 +16,8 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_PIPE_GONE = 141 };
 /*
  * At the start: descriptors 0 to 2 are there, so that no socket ever becomes one of them (one that
  * was closed can then be neither read nor written, which is told when it is tried); all others are
- * closed in programs that steps start; a write into a pipe that nobody reads is an error, no
- * signal.
+ * closed in programs that steps start; a write into a pipe that nobody reads, or past the largest
+ * size of a file, is an error, no signal; an abort in whatever library says so.
  */
 void console_init(void);
 

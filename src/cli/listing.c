@@ -1,18 +1,24 @@
 #include "cli/listing.h"
 
 #include "base/json.h"
+#include "base/text.h"
 
 #define COLUMN 16
 
 /* Tags            ["a", "b"] */
 static void add_tags(struct buf *out, const char *title, const struct str *tags, size_t n)
 {
-    buf_addf(out, "%-*s[", COLUMN, title);
+    struct buf list;
+
+    buf_init(&list, BUF_NO_MAX);
     for (size_t i = 0; i < n; i++) {
-        buf_add_str(out, i ? STR(", ") : STR(""));
-        json_quote(out, tags[i]);
+        buf_add_str(&list, i ? STR(", ") : STR(""));
+        json_quote(&list, tags[i]);
     }
+    buf_addf(out, "%-*s[", COLUMN, title);
+    text_printable(out, buf_str(&list), SIZE_MAX);
     buf_add_str(out, STR("]\n"));
+    buf_fini(&list);
 }
 
 static void add_filter(struct buf *out, const char *title, const struct option_value *filter)

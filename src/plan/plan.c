@@ -122,11 +122,21 @@ bool plan_base_of(struct str url, struct str *base)
 
 static void no_base(struct faults *faults, struct str url)
 {
-    if (memmem(url.p, url.n, "://", 3))
+    struct buf complete, safe;
+
+    if (memmem(url.p, url.n, "://", 3)) {
         faults_error(faults, PLACE_NONE, NULL, "URL must begin with http:// or https://");
-    else
-        faults_error(faults, PLACE_NONE, NULL, "URL must include a scheme, e.g. http://%.*s",
-                     (int)(url.n < 200 ? url.n : 200), url.p);
+        return;
+    }
+    buf_init(&complete, BUF_NO_MAX);
+    buf_init(&safe, BUF_NO_MAX);
+    buf_add_str(&complete, STR("http://"));
+    buf_add_str(&complete, url);
+    url_hide_credentials(buf_str(&complete), &safe);
+    faults_error(faults, PLACE_NONE, NULL, "URL must include a scheme, e.g. %.*s",
+                 (int)(safe.n < 200 ? safe.n : 200), safe.p);
+    buf_fini(&safe);
+    buf_fini(&complete);
 }
 
 static void compile_adhoc(struct compiler *c, struct str path)

@@ -1,6 +1,8 @@
 #include "base/url.h"
 #include "plan/compile.h"
 
+#define SHOWN_MAX 80
+
 size_t compile_origin_length(struct str url)
 {
     size_t colon = str_find(url, ':'), at = colon + 1;
@@ -18,6 +20,17 @@ size_t compile_origin_length(struct str url)
     return at < url.n ? at : url.n;
 }
 
+/* The beginning of a URL as a message may show it, NUL-terminated. */
+static const char *shown(struct compiler *c, struct str url)
+{
+    buf_reset(&c->url);
+    url_hide_credentials((struct str){url.p, url.n < URL_MAX ? url.n : URL_MAX}, &c->url);
+    if (c->url.n > SHOWN_MAX)
+        c->url.n = SHOWN_MAX;
+    buf_add_char(&c->url, '\0');
+    return c->url.p;
+}
+
 bool compile_check_url(struct compiler *c, struct str text, struct place at, const char *what)
 {
     struct url url;
@@ -30,8 +43,7 @@ bool compile_check_url(struct compiler *c, struct str text, struct place at, con
         help = "an absolute URL begins with http:// or https://, a path with '/'";
     else if (result == URL_BAD_SCHEME)
         help = "begin it with http:// or https://";
-    faults_error(c->faults, at, help, "%s '%.*s': %s", what, text.n < 80 ? (int)text.n : 80, text.p,
-                 url_result_text(result));
+    faults_error(c->faults, at, help, "%s '%s': %s", what, shown(c, text), url_result_text(result));
     return false;
 }
 
@@ -61,8 +73,7 @@ static bool check_beginning(struct compiler *c, struct str text, struct place at
             return true;
     }
     faults_error(c->faults, at, "an absolute URL begins with http:// or https://, a path with '/'",
-                 "url '%.*s…': this is no beginning of a URL", text.n < 80 ? (int)text.n : 80,
-                 text.p);
+                 "url '%s…': this is no beginning of a URL", shown(c, text));
     return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "http/charset.h"
@@ -152,43 +153,64 @@ static bool header_find(const struct var *var, struct str name, struct str *valu
     return found;
 }
 
-/* Is the field that ends where `rest` begins the last of its name? */
-static bool is_last(struct str name, struct str rest)
+struct field {
+    struct str name, value; /* the name in lower case; p NULL: a field behind it has the same */
+};
+
+/* All fields of a head; their names are put into `names`. */
+static struct field *fields_of(struct str head, size_t *n, struct buf *names)
 {
-    struct str field, value;
-    while (h1_field_next(&rest, &field, &value)) {
-        if (str_eq_nocase(field, name)) {
-            return false;
+    struct field *fields = NULL, field;
+    size_t cap = 0;
+    struct map seen;
+    *n = 0;
+    buf_reserve(names, head.n); /* so that it does not move */
+    while (h1_field_next(&head, &field.name, &field.value)) {
+        struct str name = {names->p + names->n, field.name.n};
+        for (size_t i = 0; i < name.n; i++) {
+            char c = field.name.p[i];
+            buf_add_char(names, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
+        }
+        if (*n == cap) {
+            cap = cap ? 2 * cap : 16;
+            fields = xrealloc(fields, cap * sizeof *fields);
+        }
+        fields[(*n)++] = (struct field){name, field.value};
+    }
+    map_init(&seen);
+    for (size_t i = *n; i-- > 0;) {
+        if (!map_add(&seen, fields[i].name, 0, NULL)) {
+            fields[i].name.p = NULL;
         }
     }
-    return true;
+    map_fini(&seen);
+    return fields;
 }
 
 static void headers_json(const struct var *var, struct buf *out)
 {
-    struct str fields = buf_str(&var->response->fields), name, value;
-    struct buf text;
+    size_t n;
     bool first = true;
+    struct buf names, text;
+    buf_init(&names, BUF_NO_MAX);
     buf_init(&text, BUF_NO_MAX);
+    struct field *fields = fields_of(buf_str(&var->response->fields), &n, &names);
     buf_add_char(out, '{');
-    while (h1_field_next(&fields, &name, &value)) {
-        if (!is_last(name, fields)) {
+    for (size_t i = 0; i < n; i++) {
+        if (!fields[i].name.p) {
             continue;
-        }
-        buf_reset(&text);
-        for (size_t i = 0; i < name.n; i++) {
-            char c = name.p[i];
-            buf_add_char(&text, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
         }
         buf_add_str(out, first ? STR("") : STR(","));
         first = false;
-        json_quote(out, buf_str(&text));
+        json_quote(out, fields[i].name);
         buf_add_char(out, ':');
         buf_reset(&text);
-        header_text(value, &text);
+        header_text(fields[i].value, &text);
         json_quote(out, buf_str(&text));
     }
     buf_add_char(out, '}');
+    free(fields);
+    buf_fini(&names);
     buf_fini(&text);
 }
 

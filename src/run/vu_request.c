@@ -198,6 +198,9 @@ static void exchange_done(struct exchange *exchange)
     if (step->request.assign != SLOT_NONE && exchange->failure.outcome == OUTCOME_RESPONSE) {
         vars_set_response(&vu->vars, step->request.assign, &vu->incoming);
     }
+    if (vu->incoming) {
+        shrink(&vu->incoming->body);
+    }
     shrink(&vu->text);
     shrink(&exchange->wire);
     vu_resume(vu, next_item(vu, step));

@@ -158,7 +158,7 @@ class Connection:
 
 
 class RawServer:
-    def __init__(self, script, backlog=1024):
+    def __init__(self, script, backlog=1024, port=0):
         self.script = script
         self.requests = []
         self.connections = 0
@@ -166,7 +166,7 @@ class RawServer:
         self.ending = threading.Event()
         self._lock = threading.Lock()
         self._open = set()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=backlog)
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=backlog)
         self.port = self._listener.getsockname()[1]
         self.host = f"127.0.0.1:{self.port}"
         self.url = f"http://{self.host}"

@@ -76,13 +76,15 @@ CHUNKS = [
     fault("H-7", "NUL", chunked(b"0\r\nX-A: \0\r\n\r\n"), BAD_BODY),
     fault("H-7", "no colon", chunked(b"0\r\nX-A\r\n\r\n"), BAD_BODY),
     fault("H-7", "cut short", chunked(b"0\r\nX-A: b\r\n"), CUT_BODY, CLOSE),
-    fault("H-8", "both", chunked(OK_BODY, b"Content-Length: 5"), Good(reused=False, both_lengths=1)),
+    fault("H-8", "both", chunked(OK_BODY, b"Content-Length: 5"),
+          Good(reused=False, both_lengths=1)),
     fault("H-8", "both, short", chunked(OK_BODY, b"Content-Length: 1"),
           Good(reused=False, both_lengths=1)),
     fault("H-9", "chunked, identity", http(b"Transfer-Encoding: chunked, identity", body=OK_BODY),
           BAD_HEAD),
     fault("H-9", "twice", chunked(OK_BODY, b"Transfer-Encoding: chunked"), BAD_HEAD),
-    fault("H-9", "list of two", http(b"Transfer-Encoding: chunked, chunked", body=OK_BODY), BAD_HEAD),
+    fault("H-9", "list of two", http(b"Transfer-Encoding: chunked, chunked", body=OK_BODY),
+          BAD_HEAD),
     fault("H-9", "chunkedchunked", http(b"Transfer-Encoding: chunkedchunked", body=OK_BODY),
           BAD_HEAD),
     fault("H-9", "identity", http(b"Transfer-Encoding: identity", b"Content-Length: 2", body=b"ok"),
@@ -102,7 +104,7 @@ INTERIMS = [
                               line=b"HTTP/1.1 101 Switching Protocols"), BAD_HEAD),
 ]
 
-# What stands behind the response is sent 1 ms later at most: the user waits, so that it finds the
+# What stands behind the response is sent 2 ms later at most: the user waits, so that it finds the
 # connection idle. The responses behind are failures, and would be seen if they were taken.
 SECOND = ok(b"", status=b"500 Injected")
 EXTRA = Good(reused=False, extra_bytes=1)

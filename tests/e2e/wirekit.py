@@ -135,11 +135,12 @@ def never_sent(total):
     return sum(n for cause, n in total["causes"].items() if cause.startswith(NEVER_SENT))
 
 
-def check_server(figures, server):
-    """The sums hold, and the server has seen as many requests as driller says it has sent."""
+def check_server(figures, *servers):
+    """The sums hold, and the servers have seen as many requests as driller says it has sent."""
     check_sums(figures)
     total = figures["global"]
     sent = (total["started"] - never_sent(total) + total["extra"]["redirects"] +
             total["extra"]["reconnects"])
     # Those in flight at the end may not have got there.
-    assert sent - total["aborted"] <= len(server.requests) <= sent
+    seen = sum(len(server.requests) for server in servers)
+    assert sent - total["aborted"] <= seen <= sent

@@ -45,7 +45,7 @@ static size_t some_size(const struct job *job)
     unsigned dice = below(job, 1000);
     if (dice < 850)
         return below(job, 2000);
-    return dice < 985 ? below(job, 20000) : 60000 + below(job, 300000);
+    return dice < 970 || !job->wish->big ? below(job, 20000) : 60000 + below(job, 300000);
 }
 
 static void json(const struct job *job, struct buf *out, size_t pad)

@@ -16,6 +16,7 @@ struct wish {
     uint64_t iteration; /* its i=, which answers give back as the token T<i> */
     unsigned hop;       /* its hop=: so many redirects are still to come; CIRCLE: no end of them */
     bool head;          /* the method is HEAD */
+    bool big;           /* its big=1: bodies of hundreds of kilobytes are welcome */
 };
 enum { CIRCLE = 99 };
 

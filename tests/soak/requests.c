@@ -50,18 +50,20 @@ static bool cookies_fit(struct str cookies, struct str token)
     return true;
 }
 
-/* METHOD SP TARGET SP HTTP/1.1, with i=N in the query, and perhaps hop=N. */
+/* METHOD SP TARGET SP HTTP/1.1, with i=N in the query, and perhaps hop=N and big=1. */
 static bool read_first_line(struct request *request, struct str line)
 {
     struct str method = {line.p, str_find(line, ' ')};
     struct str rest = str_skip(line, method.n + 1);
     struct str target = {rest.p, str_find(rest, ' ')};
-    uint64_t hop = 0;
+    uint64_t hop = 0, big = 0;
     bool good = method.n && target.n && target.p[0] == '/' &&
                 str_eq(str_skip(rest, target.n), STR(" HTTP/1.1")) &&
                 query_number(target, "i=", &request->wish.iteration);
     query_number(target, "hop=", &hop);
+    query_number(target, "big=", &big);
     request->wish.hop = hop < CIRCLE ? (unsigned)hop : CIRCLE;
+    request->wish.big = big == 1;
     request->wish.head = str_eq(method, STR("HEAD"));
     return good;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lets driller load the chaos server for long, watches it from outside, and checks its sums.
 
-Usage: soak.py --driller FILE --chaos FILE [--seed N] SECONDS
+Usage: soak.py --driller FILE --chaos FILE [--seed N] [--samples FILE] SECONDS
 
 Every second its memory, descriptors, threads and children are looked at. At the end its figures
 must be consistent in themselves and with what the server has counted. An interrupt ends the run
@@ -14,6 +14,7 @@ import os
 import pathlib
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -234,11 +235,11 @@ class Verdict:
 
     def process(self):
         samples = self.soak.samples
-        late = [s.rss_kib for s in samples if s.seconds > SETTLED]
-        if late and not self.soak.options.no_memory:
-            settled = max(s.rss_kib for s in samples if s.seconds <= SETTLED)
-            grown = max(late) - settled
-            self.check(grown <= GROWTH_KIB, f"memory grew by {grown} KiB after {SETTLED} s")
+        before = [s.rss_kib for s in samples if SETTLED / 2 < s.seconds <= SETTLED * 3 / 2]
+        after = [s.rss_kib for s in samples[len(before):] if s.seconds > SETTLED * 3 / 2][-60:]
+        if len(after) == 60 and not self.soak.options.no_memory:
+            grown = statistics.median(after) - statistics.median(before)
+            self.check(grown <= GROWTH_KIB, f"memory grew by {grown} KiB from the first minute on")
         half = len(samples) // 2
         for what, slack in (("descriptors", 10), ("threads", 0)):
             before = max((getattr(s, what) for s in samples[:half]), default=0)
@@ -292,6 +293,7 @@ def arguments():
     parser.add_argument("--driller", type=pathlib.Path, required=True)
     parser.add_argument("--chaos", type=pathlib.Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--samples", type=pathlib.Path, help="write every sample to FILE, as CSV")
     parser.add_argument("--no-memory", action="store_true",
                         help="do not judge the memory (a sanitizer keeps what is freed)")
     return parser.parse_args()
@@ -314,6 +316,9 @@ def main():
             text = soak.stderr.read_bytes()[-3000:].decode("utf-8", "backslashreplace")
             print(f"the end of what driller said:\n{text}")
     print_samples(soak.samples)
+    if options.samples:
+        options.samples.write_text("seconds,rss_kib,descriptors,threads\n" + "".join(
+            f"{s.seconds:.1f},{s.rss_kib},{s.descriptors},{s.threads}\n" for s in soak.samples))
     if soak.figures and soak.server:
         print_figures(soak, verdict)
     print()

@@ -24,7 +24,7 @@
 #include "base/mem.h"
 #include "http/client.h"
 
-#define OF(type, member, pointer) ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define OF(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define OK_2 "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -35,7 +35,7 @@ struct answer {
     size_t zeros;     /* bytes of a body behind it, and then … */
     const char *tail; /* … this; NULL: nothing */
     enum then then;
-    bool early; /* as soon as the request's head is there */
+    bool early;   /* as soon as the request's head is there */
     size_t piece; /* bytes a write, one a turn; 0: all at once */
 };
 
@@ -196,8 +196,8 @@ static inline void serve(const struct answer *answers, size_t n)
     script = answers;
     script_left = n;
 }
-#define SERVE(...)                                                                                \
-    static const struct answer answers[] = {__VA_ARGS__};                                        \
+#define SERVE(...)                                        \
+    static const struct answer answers[] = {__VA_ARGS__}; \
     serve(answers, COUNT(answers))
 
 static inline int start_server(void)

@@ -3,7 +3,11 @@
 
 #include <sys/resource.h>
 
-#define NOTHING (struct str){0}
+#define NOTHING  \
+    (struct str) \
+    {            \
+        0        \
+    }
 
 /* --- connections --- */
 
@@ -24,7 +28,8 @@ static void test_a_connection_that_is_not_to_be_kept(void **state)
     (void)state;
     SERVE({.head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"},
           {.head = "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"},
-          {.head = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"}, {.head = OK_2});
+          {.head = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"},
+          {.head = OK_2});
     for (int i = 0; i < 4; i++)
         expect_status("GET", "/", 200);
     assert_int_equal(client->opened, 3);
@@ -211,7 +216,8 @@ static void test_a_get_is_sent_once_more(void **state)
     struct request request;
 
     (void)state;
-    SERVE({.head = OK_2}, {.head = "", .then = CLOSE}, {.head = OK_2}, {.head = "", .then = RESET}, {.head = "", .then = CLOSE});
+    SERVE({.head = OK_2}, {.head = "", .then = CLOSE}, {.head = OK_2}, {.head = "", .then = RESET},
+          {.head = "", .then = CLOSE});
     expect_status("GET", "/", 200);
     for (int i = 0; i < 2; i++) { /* the second time the new connection fails as well */
         prepare(&request, "GET", "/again");
@@ -294,7 +300,9 @@ static void test_a_response_that_is_not_whole_in_time(void **state)
     (void)state;
     make_client(300 * NS_PER_MS, 1 << 20, 10);
     SERVE({.head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"}, {.head = "HTTP/1.1 2"},
-          {.head = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n", .zeros = 3000000, .piece = 1});
+          {.head = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n",
+           .zeros = 3000000,
+           .piece = 1});
     for (int i = 0; i < 3; i++) { /* the third comes in drips all the time */
         assert_int_equal(outcome_of("GET", "/").outcome, OUTCOME_TIMEOUT_TOTAL);
     }

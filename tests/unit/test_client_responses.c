@@ -74,8 +74,9 @@ static void test_bodies_of_each_framing(void **state)
 {
     (void)state;
     SERVE({.head = OK_2},
-          {.head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n2\r\nde\r\n0\r\n"
-                   "T: 1\r\n\r\n"},
+          {.head =
+               "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n2\r\nde\r\n0\r\n"
+               "T: 1\r\n\r\n"},
           {.head = "HTTP/1.1 200 OK\r\n\r\nto the end", .then = CLOSE},
           {.head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"});
     expect_body("GET", "ok");
@@ -104,7 +105,7 @@ static void test_any_split_is_the_same(void **state)
 {
     static struct answer answers[40];
     static const char *const heads[] = {
-        OK_2, "HTTP/1.1 100 Continue\r\n\r\n" OK_2,
+        OK_2, ("HTTP/1.1 100 Continue\r\n\r\n" OK_2),
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n1\r\nk\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\nX: 1\r\n fold\r\nContent-Length: 2\r\n\r\nok"};
 
@@ -122,7 +123,8 @@ static void test_interim_responses_are_passed_over(void **state)
     struct request request;
 
     (void)state;
-    SERVE({.head = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" OK_2});
+    SERVE(
+        {.head = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" OK_2});
     prepare(&request, "GET", "/");
     send_and_wait(&request);
     assert_int_equal(request.exchange.status, 200);
@@ -206,7 +208,8 @@ static void test_responses_cut_short(void **state)
     (void)state;
     SERVE({.head = "", .then = CLOSE}, {.head = "HTTP/1.1 200 OK\r\nContent-Le", .then = CLOSE},
           {.head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", .then = CLOSE},
-          {.head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", .then = CLOSE},
+          {.head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+           .then = CLOSE},
           {.head = "HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n",
            .zeros = 800000,
            .then = CLOSE},

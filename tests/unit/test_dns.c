@@ -11,7 +11,7 @@
 
 #include "net/dns.h"
 
-#define OF(type, member, pointer) ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define OF(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 static struct loop *loop; /* static, so that one that has to be left behind is no leak */
 static struct resolver *resolver;
@@ -44,8 +44,8 @@ static void look_at(struct asker *asker, const struct addresses *addresses, cons
 
         assert_int_equal(addresses->list[i].length, is_v4 ? sizeof(*v4) : sizeof(*v6));
         asker->port = ntohs(is_v4 ? v4->sin_port : v6->sin6_port);
-        asker->loopback &= is_v4 ? ntohl(v4->sin_addr.s_addr) >> 24 == 127
-                                 : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+        asker->loopback &=
+            is_v4 ? ntohl(v4->sin_addr.s_addr) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
     }
 }
 

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "net/loop.h"
 
-#define OF(type, member, pointer) ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define OF(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 static struct loop *loop;
 static char order[256];

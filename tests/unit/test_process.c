@@ -144,8 +144,7 @@ static void test_signals_are_as_at_the_start_of_a_program(void **state)
     run(&result, "grep -E '^Sig(Blk|Ign):' /proc/self/status", LONG);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     signal(SIGPIPE, SIG_DFL);
-    assert_string_equal(result.output.p,
-                        "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    assert_string_equal(result.output.p, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
     finish(&result);
 }
 

@@ -353,7 +353,7 @@ static enum io discard(uint64_t max, uint64_t *discarded)
 
         wait_ready();
         io = tcp.stream.ops->discard(&tcp.stream, max == UINT64_MAX ? max : max - *discarded,
-                                      scratch, SCRATCH, &got);
+                                     scratch, SCRATCH, &got);
         *discarded += io == IO_OK ? got : 0;
     }
     pthread_join(thread, NULL);
