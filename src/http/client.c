@@ -229,12 +229,20 @@ bool client_body(struct exchange *exchange, struct str piece)
     return piece.n <= exchange->client->max_body - body->n && buf_add_str(body, piece);
 }
 
+/* Where the next head can be made from the present one. */
+static struct buf *other_head(struct exchange *exchange)
+{
+    struct buf *head = &exchange->hop[exchange->head.p == exchange->hop[0].p];
+    buf_reset(head);
+    return head;
+}
+
 /* Sends the exchange on to its Location. */
 static void follow(struct exchange *exchange, uint64_t now_ns)
 {
     struct client *client = exchange->client;
     struct origin *from = exchange->final_origin;
-    struct buf *head = &exchange->hop[exchange->hops % 2];
+    struct buf *head = other_head(exchange);
     struct url base, to;
     if (exchange->bad_location) {
         fail(exchange, OUTCOME_PROTOCOL_H1, WHERE_HEAD, "more than one Location field", now_ns);
@@ -257,7 +265,6 @@ static void follow(struct exchange *exchange, uint64_t now_ns)
     struct origin *origin = client_origin(client, to.https, to.host, to.port, false);
     bool drop = redirect_drops_body(exchange->status, exchange->method);
     struct str method = drop ? STR("GET") : exchange->method;
-    buf_reset(head);
     redirect_head(exchange->head, &to, method, origin->authority, origin == from, drop, head,
                   &exchange->final_target);
     if (head->full) {
@@ -281,11 +288,33 @@ static void follow(struct exchange *exchange, uint64_t now_ns)
     dispatch(exchange, false, now_ns);
 }
 
+/* 417: the server will not have "Expect"; the request goes again without (RFC 9110 §15.5.18). */
+static void expect_nothing(struct exchange *exchange, uint64_t now_ns)
+{
+    struct buf *head = other_head(exchange);
+    struct str rest = exchange->head;
+    while (rest.n) {
+        struct str line = {rest.p, str_find(rest, '\n') + 1};
+        if (!str_eq_nocase((struct str){line.p, str_find(line, ':')}, STR("expect"))) {
+            buf_add_str(head, line);
+        }
+        rest = str_skip(rest, line.n);
+    }
+    exchange->expects = false;
+    exchange->head = buf_str(head);
+    EXCHANGE_NOTE(exchange, reconnects);
+    dispatch(exchange, false, now_ns);
+}
+
 void client_response(struct exchange *exchange, uint64_t now_ns)
 {
     exchange_phase(exchange, EXCHANGE_BODY, now_ns - exchange->first_ns);
     if (exchange->following) {
         follow(exchange, now_ns);
+        return;
+    }
+    if (exchange->status == 417 && exchange->expects) {
+        expect_nothing(exchange, now_ns);
         return;
     }
     if (exchange->keep) {

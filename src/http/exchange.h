@@ -54,6 +54,7 @@ struct exchange {
     struct str body;
     bool idempotent;     /* may be sent again after the keep-alive race */
     bool is_head;
+    bool expects;        /* the head has "Expect: 100-continue": the body waits for the word */
     bool own_cookies;    /* the head has a Cookie field: the jar's are not added */
     struct jar *jar;
     struct response *keep; /* NULL: the response is read and dropped */

@@ -1,5 +1,6 @@
 #include "http/h1.h"
 
+#include "base/clock.h"
 #include "http/client.h"
 #include "http/conn.h"
 
@@ -36,10 +37,11 @@ static void note_lenient(struct h1 *h1)
 static void done(struct h1 *h1, size_t extra, uint64_t now_ns)
 {
     struct exchange *exchange = h1->exchange;
-    bool sent = h1->head.n + h1->body.n == 0;
+    bool sent = h1->head.n + h1->body.n + h1->held.n == 0;
     if (extra) {
         EXCHANGE_NOTE(exchange, extra_bytes);
     }
+    timer_stop(&h1->hold);
     h1->exchange = NULL;
     h1->state = H1_IDLE;
     conn_done(h1->session.conn, exchange, h1->keep_alive && sent && !extra, now_ns);
@@ -78,6 +80,30 @@ static void flush(struct h1 *h1)
     conn_want_write(conn, !h1->write_failed && h1->head.n + h1->body.n > 0);
 }
 
+/* The server has asked for the body, or had time enough to (RFC 9110 §10.1.1). */
+static void let_go(struct h1 *h1)
+{
+    timer_stop(&h1->hold);
+    h1->body = h1->held;
+    h1->held = (struct str){0};
+    flush(h1);
+}
+
+static void held_enough(struct timer *timer, uint64_t now_ns)
+{
+    struct h1 *h1 = (struct h1 *)(void *)((char *)timer - offsetof(struct h1, hold));
+    (void)now_ns;
+    let_go(h1);
+}
+
+static void hold(struct h1 *h1)
+{
+    h1->held = h1->body;
+    h1->body = (struct str){0};
+    h1->hold.fire = held_enough;
+    timer_start(loop_timers(h1->session.conn->client->loop, H1_HOLD_NS), &h1->hold, clock_ns());
+}
+
 static void h1_submit(struct session *session, struct exchange *exchange, struct str head,
                       struct str body)
 {
@@ -89,6 +115,10 @@ static void h1_submit(struct session *session, struct exchange *exchange, struct
     h1->write_failed = false;
     h1->head = head;
     h1->body = body;
+    h1->held = (struct str){0};
+    if (exchange->expects && body.n) {
+        hold(h1);
+    }
     flush(h1);
 }
 
@@ -116,6 +146,9 @@ static bool take_head(struct h1 *h1, const struct h1_head *head, uint64_t now_ns
         if (++h1->interim > H1_INTERIM_MAX) {
             fail(h1, OUTCOME_TOO_LARGE, "more than 16 interim responses", now_ns);
             return false;
+        }
+        if (head->status == 100 && h1->held.n) {
+            let_go(h1);
         }
         return true;
     }
@@ -284,7 +317,9 @@ static void h1_forget(struct session *session, struct exchange *exchange)
 
 static void h1_fini(struct session *session)
 {
-    buf_fini(&((struct h1 *)session)->partial);
+    struct h1 *h1 = (struct h1 *)session;
+    timer_stop(&h1->hold);
+    buf_fini(&h1->partial);
 }
 
 static const struct session_ops h1_ops = {

@@ -95,6 +95,7 @@ void request_prepare(struct prepared *prepared, const struct step *step, const s
     const struct step_request *request = &step->request;
     *prepared = (struct prepared){.step = step,
                                   .own_cookies = sets(request, STR("cookie")),
+                                  .expects = sets(request, STR("expect")),
                                   .idempotent = idempotent(request->method),
                                   .is_head = str_eq(request->method, STR("HEAD")),
                                   .sets_host = sets(request, STR("host")),

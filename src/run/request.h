@@ -28,6 +28,7 @@ struct prepared {
     bool fixed;            /* `request` is complete, nothing is rendered */
     bool fixed_authority;  /* scheme, host and port do not depend on variables */
     bool own_cookies;      /* the plan sets Cookie */
+    bool expects;          /* … and Expect */
     bool idempotent, is_head;
     struct request request; /* its origin with fixed_authority; all of it if fixed */
     size_t authority_n;     /* bytes of the rendered URL before its path, with fixed_authority */

@@ -219,6 +219,7 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
     exchange->idempotent = prepared->idempotent;
     exchange->is_head = prepared->is_head;
     exchange->own_cookies = prepared->own_cookies;
+    exchange->expects = prepared->expects;
     exchange->jar = &vu->jar;
     exchange->tag = step->stat;
     exchange->done = exchange_done;
