@@ -126,12 +126,14 @@ static int give_password(char *buffer, int size, int writing, void *context)
 
 static bool say_key(const struct report *report, const char *path, const struct password *password)
 {
-    if (password->asked) {
-        return say(report, path, password->text
-                                     ? "the key cannot be decrypted with the password given"
-                                     : "the key is encrypted, and no password was given");
+    if (ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509) {
+        return say(report, path, "the key does not belong to the certificate");
     }
-    return say_ssl(report, path, "has no private key in it");
+    if (!password->asked) {
+        return say(report, path, "has no private key in it");
+    }
+    return say(report, path, password->text ? "the key cannot be decrypted with the password given"
+                                            : "the key is encrypted, and no password was given");
 }
 
 static bool load_identity(SSL_CTX *ssl_ctx, const struct tls_options *options,
@@ -151,12 +153,8 @@ static bool load_identity(SSL_CTX *ssl_ctx, const struct tls_options *options,
         return say_ssl(report, options->cert, "has no certificate in it");
     }
     /* Compares the two as well, and then fails with an error of X509. */
-    if (SSL_CTX_use_PrivateKey_file(ssl_ctx, key, SSL_FILETYPE_PEM) != 1) {
-        return ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509
-                   ? say(report, key, "the key does not belong to the certificate")
-                   : say_key(report, key, password);
-    }
-    return true;
+    return SSL_CTX_use_PrivateKey_file(ssl_ctx, key, SSL_FILETYPE_PEM) == 1 ||
+           say_key(report, key, password);
 }
 
 static bool set_identity(SSL_CTX *ssl_ctx, const struct tls_options *options,
@@ -253,7 +251,9 @@ static bool set_up(struct tls_context *context, const struct tls_options *option
     SSL_CTX_set_app_data(ssl_ctx, context);
     SSL_CTX_set_min_proto_version(ssl_ctx, options->min_version == TLS_1_3 ? TLS1_3_VERSION
                                                                            : TLS1_2_VERSION);
-    SSL_CTX_set_options(ssl_ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    /* An end without close_notify spoils no session; it is told apart by what lies below. */
+    SSL_CTX_set_options(ssl_ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(ssl_ctx,
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_verify(ssl_ctx, options->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);

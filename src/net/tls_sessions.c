@@ -38,8 +38,28 @@ int tls_sessions_new_callback(SSL *ssl, SSL_SESSION *session)
     return 1; /* the reference is ours */
 }
 
-/* A ticket of TLS 1.3 is better used once (RFC 8446 appendix C.4), but when many connections open
- * at a time the last one has to do for all. */
+/*
+ * A ticket of TLS 1.3 is better used once (RFC 8446 appendix C.4), but when many connections open at
+ * a time the last one has to do for all. OpenSSL spoils what it has used, so that is a copy then.
+ */
+static SSL_SESSION *newest(struct tls_sessions *sessions)
+{
+    SSL_SESSION *session = sessions->list[sessions->n - 1];
+    if (SSL_SESSION_get_protocol_version(session) != TLS1_3_VERSION) {
+        SSL_SESSION_up_ref(session);
+        return session;
+    }
+    if (sessions->n > 1) {
+        sessions->n--;
+        return session;
+    }
+    session = SSL_SESSION_dup(session);
+    if (!session) {
+        mem_out();
+    }
+    return session;
+}
+
 void tls_sessions_offer(struct tls *tls, const char *host)
 {
     struct tls_sessions *sessions = tls->sessions;
@@ -59,10 +79,7 @@ void tls_sessions_offer(struct tls *tls, const char *host)
     if (sessions->n == 0) {
         return;
     }
-    SSL_SESSION *session = sessions->list[sessions->n - 1];
+    SSL_SESSION *session = newest(sessions);
     tls->resuming = SSL_set_session(tls->ssl, session) == 1;
-    if (sessions->n > 1 && SSL_SESSION_get_protocol_version(session) == TLS1_3_VERSION) {
-        SSL_SESSION_free(session);
-        sessions->n--;
-    }
+    SSL_SESSION_free(session);
 }

@@ -10,6 +10,8 @@
 #define WRITE_RECORDS 16
 #define HOST_MAX 255 /* RFC 6066 section 3: what fits into a name of DNS */
 
+static const char closed_early[] = "closed during the TLS handshake";
+
 static enum io fail(struct tls *tls, enum outcome outcome, const char *text)
 {
     tls->stream.failure = (struct failure){.outcome = outcome, .text = text};
@@ -21,7 +23,7 @@ static enum io fail_below(struct tls *tls)
 {
     bool shaking = tls->state == TLS_SHAKING;
     if (tls->below_io == IO_END) {
-        return shaking ? fail(tls, OUTCOME_TLS_CLOSED, "closed during the TLS handshake")
+        return shaking ? fail(tls, OUTCOME_TLS_CLOSED, closed_early)
                        : fail(tls, OUTCOME_TRUNCATED, "closed without a TLS close_notify");
     }
     tls->stream.failure = tls->below->failure;
@@ -49,20 +51,16 @@ static enum io fail_ssl(struct tls *tls)
 /* Why a call of OpenSSL did not go through. */
 static enum io stopped(struct tls *tls, int result)
 {
-    switch (SSL_get_error(tls->ssl, result)) {
-    case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE:
+    int error = SSL_get_error(tls->ssl, result);
+    if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
         return IO_AGAIN;
-    case SSL_ERROR_ZERO_RETURN:
-        return tls->state == TLS_SHAKING
-                   ? fail(tls, OUTCOME_TLS_CLOSED, "closed during the TLS handshake")
-                   : IO_END;
-    default:
-        break;
     }
     if (tls->below_io == IO_END || tls->below_io == IO_FAILED) {
         ERR_clear_error();
         return fail_below(tls);
+    }
+    if (error == SSL_ERROR_ZERO_RETURN) {
+        return tls->state == TLS_SHAKING ? fail(tls, OUTCOME_TLS_CLOSED, closed_early) : IO_END;
     }
     return fail_ssl(tls);
 }
