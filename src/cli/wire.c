@@ -1,7 +1,9 @@
 #include "cli/wire.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -97,12 +99,91 @@ static void set_http(const struct arguments *arguments, struct client_options *c
     client->connect_timeout_ns = timeout->times ? duration_of_seconds(timeout->number) : 0;
 }
 
+static bool set_proxies(const struct arguments *arguments, struct wire *wire,
+                        struct client_options *client, struct faults *faults)
+{
+    struct buf error;
+
+    buf_init(&error, 4096);
+    wire->has_proxies = proxies_init(&wire->proxies, text_of(arguments, OPT_PROXY),
+                                     text_of(arguments, OPT_NO_PROXY), getenv, &error);
+    if (!wire->has_proxies)
+        faults_error(faults, PLACE_NONE, NULL, "%.*s", (int)error.n, error.p);
+    buf_fini(&error);
+    client->proxies = wire->has_proxies ? &wire->proxies : NULL;
+    return wire->has_proxies;
+}
+
+static bool set_unix_socket(const char *path, struct wire *wire, struct client_options *client,
+                            struct faults *faults)
+{
+    struct sockaddr_un *name;
+
+    if (!path)
+        return true;
+    if (strlen(path) >= sizeof(name->sun_path)) {
+        faults_error(faults, PLACE_NONE, NULL, "--unix-socket: a path has at most %zu bytes",
+                     sizeof(name->sun_path) - 1);
+        return false;
+    }
+    wire->address = xcalloc(1, sizeof(*wire->address) + sizeof(struct address));
+    wire->address->n = 1;
+    wire->address->list[0].length = sizeof(*name);
+    name = (struct sockaddr_un *)&wire->address->list[0].storage;
+    name->sun_family = AF_UNIX;
+    strcpy(name->sun_path, path);
+    client->address = wire->address;
+    return true;
+}
+
+static bool read_address(struct str text, struct address *address)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&address->storage;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address->storage;
+    char name[INET6_ADDRSTRLEN + 1];
+
+    if (text.n >= sizeof(name))
+        return false;
+    memcpy(name, text.p, text.n);
+    name[text.n] = '\0';
+    if (inet_pton(AF_INET, name, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        address->length = sizeof(*v4);
+        return true;
+    }
+    v6->sin6_family = AF_INET6;
+    address->length = sizeof(*v6);
+    return inet_pton(AF_INET6, name, &v6->sin6_addr) == 1;
+}
+
+static bool set_local(const struct option_value *local, struct wire *wire,
+                      struct client_options *client, struct faults *faults)
+{
+    if (!local->times)
+        return true;
+    wire->local = xcalloc(1, sizeof(*wire->local) + local->n * sizeof(struct address));
+    for (size_t i = 0; i < local->n; i++) {
+        struct str text = local->items[i];
+
+        if (!read_address(text, &wire->local->list[wire->local->n++])) {
+            faults_error(faults, PLACE_NONE, "an address looks like 10.0.0.2 or fd00::2",
+                         "--local-address: '%.*s' is not an address", (int)text.n, text.p);
+            return false;
+        }
+    }
+    client->local = wire->local;
+    return true;
+}
+
 bool wire_make(const struct arguments *arguments, const struct plan *plan, struct wire *wire,
                struct client_options *client, struct faults *faults)
 {
     *wire = (struct wire){0};
     set_http(arguments, client);
-    return set_tls(arguments, &plan->tls, wire, &client->tls, faults);
+    return set_tls(arguments, &plan->tls, wire, &client->tls, faults) &&
+           set_proxies(arguments, wire, client, faults) &&
+           set_unix_socket(text_of(arguments, OPT_UNIX_SOCKET), wire, client, faults) &&
+           set_local(&arguments->options[OPT_LOCAL_ADDRESS], wire, client, faults);
 }
 
 void wire_fini(struct wire *wire)
@@ -110,4 +191,8 @@ void wire_fini(struct wire *wire)
     if (wire->key_password)
         explicit_bzero(wire->key_password, strlen(wire->key_password));
     free(wire->key_password);
+    if (wire->has_proxies)
+        proxies_fini(&wire->proxies);
+    free(wire->address);
+    free(wire->local);
 }

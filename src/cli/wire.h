@@ -15,6 +15,10 @@
 /* What client_options borrows from; owned. */
 struct wire {
     char *key_password;
+    bool has_proxies;
+    struct proxies proxies;
+    struct addresses *address; /* a Unix socket */
+    struct addresses *local;
 };
 
 /* Fills the wire's part of *client. False with a fault for each thing that cannot be: a file that

@@ -39,29 +39,72 @@ void exchange_first_byte(struct exchange *exchange, uint64_t now_ns)
 
 /* --- sending --- */
 
-/* The head with the cookies that belong there, or nothing in `wire` if there are none. */
-static void add_cookies(struct exchange *exchange)
+/* Does the head have such a field? */
+static bool head_has(struct str head, struct str name)
 {
-    struct buf *wire = &exchange->wire;
+    while (head.n) {
+        head = str_skip(head, str_find(head, '\n') + 1);
+        if (str_eq_nocase((struct str){head.p, str_find(head, ':')}, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "GET /x" as a proxy wants it: "GET http://host/x", and who we are. */
+static void add_absolute_form(const struct exchange *exchange, struct buf *wire)
+{
+    const struct origin *origin = exchange->final_origin;
+    size_t method = str_find(exchange->head, ' ') + 1;
+    buf_add(wire, exchange->head.p, method);
+    buf_add_str(wire, origin->prefix);
+    buf_add(wire, exchange->head.p + method, exchange->head.n - method - 2);
+    if (origin->proxy->authorization.n && !head_has(exchange->head, STR("proxy-authorization"))) {
+        buf_add_str(wire, STR("Proxy-Authorization: "));
+        buf_add_str(wire, origin->proxy->authorization);
+        buf_add_str(wire, STR("\r\n"));
+    }
+}
+
+static void add_cookies(struct exchange *exchange, struct buf *wire)
+{
     struct str target = exchange->final_target;
     struct cookie_place to = {.host = exchange->final_origin->host,
                               .path = {target.p, str_find(target, '?')},
                               .https = exchange->final_origin->https};
-    buf_add(wire, exchange->head.p, exchange->head.n - 2); /* without the empty line */
+    size_t line = wire->n;
     buf_add_str(wire, STR("Cookie: "));
     if (jar_header(exchange->jar, &to, clock_wall_s(), wire)) {
-        buf_add_str(wire, STR("\r\n\r\n"));
+        buf_add_str(wire, STR("\r\n"));
     } else {
-        buf_reset(wire);
+        wire->n = line;
+    }
+}
+
+/* The head as it goes over the wire, in `wire`, where it is another than the request's: to a proxy,
+ * or with cookies. */
+static void make_wire(struct exchange *exchange)
+{
+    struct buf *wire = &exchange->wire;
+    bool absolute = origin_in_absolute_form(exchange->final_origin);
+    bool cookies = exchange->jar && !jar_empty(exchange->jar) && !exchange->own_cookies;
+    buf_reset(wire);
+    if (absolute) {
+        add_absolute_form(exchange, wire);
+    } else if (cookies) {
+        buf_add(wire, exchange->head.p, exchange->head.n - 2); /* without the empty line */
+    }
+    if (cookies) {
+        add_cookies(exchange, wire);
+    }
+    if (wire->n) {
+        buf_add_str(wire, STR("\r\n"));
     }
 }
 
 static void dispatch(struct exchange *exchange, bool fresh, uint64_t now_ns)
 {
-    buf_reset(&exchange->wire);
-    if (exchange->jar && !jar_empty(exchange->jar) && !exchange->own_cookies) {
-        add_cookies(exchange);
-    }
+    make_wire(exchange);
     exchange->following = false;
     exchange->hop_sent = exchange->bytes_sent;
     struct origin *origin = exchange->final_origin;
@@ -204,7 +247,7 @@ void client_head(struct exchange *exchange, unsigned status, struct str fields, 
         take_cookies(exchange, fields);
     }
     exchange->following =
-        has_location && redirect_status(status) && exchange->client->max_redirects > 0;
+        has_location && redirect_status(status) && exchange->client->options.max_redirects > 0;
     if (exchange->following) {
         take_location(exchange, fields);
     } else if (exchange->keep) {
@@ -226,7 +269,7 @@ bool client_body(struct exchange *exchange, struct str piece)
         return true;
     }
     struct buf *body = &exchange->keep->body;
-    return piece.n <= exchange->client->max_body - body->n && buf_add_str(body, piece);
+    return piece.n <= exchange->client->options.max_body - body->n && buf_add_str(body, piece);
 }
 
 /* Where the next head can be made from the present one. */
@@ -248,7 +291,7 @@ static void follow(struct exchange *exchange, uint64_t now_ns)
         fail(exchange, OUTCOME_PROTOCOL_H1, WHERE_HEAD, "more than one Location field", now_ns);
         return;
     }
-    if (exchange->hops >= client->max_redirects) {
+    if (exchange->hops >= client->options.max_redirects) {
         fail(exchange, OUTCOME_REDIRECT, WHERE_LIMIT, "more redirects than --max-redirects",
              now_ns);
         return;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "http/exchange.h"
+#include "http/proxy.h"
 #include "net/dns.h"
 #include "net/loop.h"
 #include "net/tls.h"
@@ -36,7 +37,10 @@ struct origin {
     uint32_t users;      /* exchanges and connections that refer to it */
     uint32_t failures;   /* connection attempts that failed since the last that did not */
     unsigned next_address;
-    struct addresses *addresses; /* NULL: not asked yet */
+    uint64_t bad, bad_ns; /* addresses that have failed lately (a bit each), and when */
+    const struct proxy *proxy;   /* NULL: reached directly */
+    struct addresses *addresses; /* of the proxy, or its own; NULL: not asked yet */
+    struct addresses *told;      /* its own, which a SOCKS 5 proxy is told; likewise */
     struct conn *idle;   /* carrying nothing: last in, first out */
     /* For sessions that multiplex, or may turn out to: */
     enum origin_protocol protocol;
@@ -47,38 +51,38 @@ struct origin {
     struct tls_sessions sessions; /* of https */
 };
 
+/* How connections are made. What is pointed to is borrowed for the client's life. */
+struct client_options {
+    uint64_t timeout_ns;         /* of one exchange, redirects included */
+    uint64_t connect_timeout_ns; /* 0: timeout_ns is the only limit */
+    uint64_t max_body;           /* bytes kept of a body */
+    unsigned max_redirects;
+    enum http_version http;
+    unsigned connections;            /* shared ones that an origin has at least, with HTTP/2 */
+    struct tls_options tls;          /* but offer_h2, which `http` decides */
+    const struct proxies *proxies;   /* NULL: none */
+    const struct addresses *address; /* a Unix socket in place of every host; NULL: none */
+    const struct addresses *local;   /* where connections are made from, in turn; NULL: anywhere */
+    /* bytes came on an idle connection, after the response to an exchange with that tag */
+    void (*idle_bytes)(void *ctx, uint32_t tag);
+    void *ctx;
+};
+
 struct client {
+    struct client_options options;
     struct loop *loop;
     struct resolver *resolver;
     struct blocks *blocks;
     struct timer_queue *timeouts;
-    uint64_t max_body;
-    unsigned max_redirects;
     uint64_t opened, reused, failed; /* connections */
-    /* bytes came on an idle connection, after the response to an exchange with that tag */
-    void (*idle_bytes)(void *ctx, uint32_t tag);
-    void *ctx;
     unsigned n_origins;
     struct origin *table[256];
     struct buf scratch, base_url, next_url;
     char *read_buffer;
     struct timer_queue *connect_timeouts; /* NULL: the exchange's own limit is the only one */
-    enum http_version http;
-    struct tls_options tls_options;
-    struct tls_context *tls; /* NULL: no https yet */
-    unsigned connections; /* shared ones an origin has at least, if there is work for them */
-};
-
-struct client_options {
-    uint64_t timeout_ns;
-    uint64_t max_body;
-    unsigned max_redirects;
-    uint64_t connect_timeout_ns; /* 0: timeout_ns is the only limit */
-    enum http_version http;
-    unsigned connections;          /* shared ones at least, with HTTP/2 */
-    struct tls_options tls; /* but offer_h2, which http decides; its texts must outlive the client */
-    void (*idle_bytes)(void *ctx, uint32_t tag);
-    void *ctx;
+    struct tls_context *tls;              /* NULL: no https yet */
+    struct tls_context *proxy_tls;        /* of https proxies, for a stack needs two */
+    unsigned next_local;                  /* of options.local */
 };
 
 /* loop and blocks must outlive it. NULL if the resolver cannot be made. */
@@ -120,6 +124,13 @@ void client_failed(struct exchange *exchange, const struct failure *failure, boo
 void exchange_phase(struct exchange *exchange, enum exchange_phase phase, uint64_t ns);
 /* The first byte of a response to the present hop came, unless one has come before. */
 void exchange_first_byte(struct exchange *exchange, uint64_t now_ns);
+
+/* Are requests to it sent to a proxy with the whole URL, rather than through a tunnel? */
+static inline bool origin_in_absolute_form(const struct origin *origin)
+{
+    return origin->proxy && !origin->https && origin->protocol == ORIGIN_H1 &&
+           (origin->proxy->kind == PROXY_HTTP || origin->proxy->kind == PROXY_HTTPS);
+}
 
 /* --- http/pool.c --- */
 

@@ -13,6 +13,7 @@
 #include "net/dns.h"
 #include "net/tcp.h"
 #include "net/tls.h"
+#include "net/tunnel.h"
 
 enum conn_state { CONN_RESOLVING, CONN_CONNECTING, CONN_ACTIVE, CONN_IDLE, CONN_CLOSED };
 
@@ -24,6 +25,8 @@ struct conn {
     struct stream *layers[CONN_LAYERS]; /* from the bottom, while opening */
     uint8_t n_layers, layer;            /* how many, and which is connecting */
     struct tls *tls;                    /* to the origin; NULL without https */
+    struct tls *proxy_tls;              /* to an https proxy */
+    struct tunnel *tunnel;              /* through a proxy */
     struct h1 h1;
     struct session *session;   /* h1's, or one on the heap */
     struct client *client;
@@ -33,12 +36,13 @@ struct conn {
     bool phases_told;
     bool shared;              /* in the origin's list of shared connections */
     bool reused;              /* it has carried an exchange before the present one */
-    unsigned tried;           /* addresses, while opening */
-    unsigned first_address;
+    uint64_t tried;           /* addresses, while opening: a bit each */
+    unsigned first_address, address;
     uint32_t last_tag;        /* of the exchange that it carried last */
     uint64_t phase_start_ns;  /* of the look-up or of a layer's connecting */
     uint64_t phases[EXCHANGE_TLS + 1]; /* of the opening, for the first exchange */
     struct timer deadline;    /* of the opening */
+    struct timer attempt;     /* of one address, while there are others */
     struct lookup lookup;
     struct conn *prev, *next; /* in the origin's idle or shared list */
     struct task release;
@@ -82,5 +86,16 @@ void conn_failed(struct conn *conn, struct exchange *exchange, const struct fail
 struct failure conn_timeout(const struct conn *conn);
 /* Closes it at once; its exchange is forgotten, without a call. Memory goes with the turn. */
 void conn_close(struct conn *conn);
+
+/* --- between conn.c and conn_open.c --- */
+
+/* An event of the bottom stream. */
+void conn_ready(struct stream *stream, unsigned events);
+/* Goes on connecting. */
+void conn_connect(struct conn *conn);
+/* No event comes for bytes that tls has taken from the kernel: has them read in the next turn. */
+void conn_read_rest(struct conn *conn);
+/* What opening the connection took is part of the first exchange that it carries. */
+void conn_tell_phases(struct conn *conn, struct exchange *exchange);
 
 #endif

@@ -67,7 +67,7 @@ void pool_remove(struct conn *conn)
 static void open_if_needed(struct client *client, struct origin *origin)
 {
     unsigned coming = origin->n_shared + origin->opening;
-    if (origin->waiting && (origin->opening == 0 || coming < client->connections)) {
+    if (origin->waiting && (origin->opening == 0 || coming < client->options.connections)) {
         origin->opening++;
         conn_open(client, origin, NULL);
     }
@@ -176,6 +176,7 @@ static void origin_free(struct origin *origin)
     free((char *)(uintptr_t)origin->host.p);
     free((char *)(uintptr_t)origin->prefix.p);
     free(origin->addresses);
+    free(origin->told);
     free(origin);
 }
 
@@ -249,10 +250,19 @@ static void use_tls(struct client *client, struct origin *origin)
 {
     char error[256];
     if (!client->tls) {
-        client->tls = tls_context_new(&client->tls_options, error, sizeof error);
+        client->tls = tls_context_new(&client->options.tls, error, sizeof error);
     }
     tls_sessions_init(&origin->sessions, client->tls);
-    origin->protocol = client->tls_options.offer_h2 ? ORIGIN_UNKNOWN : ORIGIN_H1;
+    origin->protocol = client->options.tls.offer_h2 ? ORIGIN_UNKNOWN : ORIGIN_H1;
+}
+
+static void use_proxy_tls(struct client *client)
+{
+    struct tls_options options = client->options.tls;
+    char error[256];
+    options.cert = options.key = NULL; /* they are for the origin */
+    options.offer_h2 = false;
+    client->proxy_tls = tls_context_new(&options, error, sizeof error);
 }
 
 struct origin *client_origin(struct client *client, bool https, struct str host, uint16_t port,
@@ -273,8 +283,16 @@ struct origin *client_origin(struct client *client, bool https, struct str host,
     struct origin *origin = origin_new(https, host, port);
     if (https) {
         use_tls(client, origin);
-    } else if (client->http == HTTP_2_PRIOR) {
+    } else if (client->options.http == HTTP_2_PRIOR) {
         origin->protocol = ORIGIN_UNKNOWN;
+    }
+    if (client->options.address) {
+        origin->addresses = addresses_copy(client->options.address);
+    } else if (client->options.proxies) {
+        origin->proxy = proxy_for(client->options.proxies, https, host, port);
+        if (origin->proxy && origin->proxy->kind == PROXY_HTTPS && !client->proxy_tls) {
+            use_proxy_tls(client);
+        }
     }
     origin->hash = hash;
     origin->pinned = pin;
@@ -305,14 +323,8 @@ struct client *client_new(struct loop *loop, struct blocks *blocks,
     if (options->connect_timeout_ns && options->connect_timeout_ns < options->timeout_ns) {
         client->connect_timeouts = loop_timers(loop, options->connect_timeout_ns);
     }
-    client->max_body = options->max_body;
-    client->max_redirects = options->max_redirects;
-    client->http = options->http;
-    client->connections = options->connections;
-    client->tls_options = options->tls;
-    client->tls_options.offer_h2 = options->http != HTTP_1_1;
-    client->idle_bytes = options->idle_bytes;
-    client->ctx = options->ctx;
+    client->options = *options;
+    client->options.tls.offer_h2 = options->http != HTTP_1_1;
     client->read_buffer = xmalloc(CLIENT_READ_BUFFER);
     buf_init(&client->scratch, BUF_NO_MAX);
     buf_init(&client->base_url, 4 * URL_MAX);
@@ -344,6 +356,7 @@ void client_free(struct client *client)
         }
     }
     tls_context_free(client->tls);
+    tls_context_free(client->proxy_tls);
     buf_fini(&client->scratch);
     buf_fini(&client->base_url);
     buf_fini(&client->next_url);

@@ -25,6 +25,9 @@ struct addresses {
     struct address list[];
 };
 
+/* A copy on the heap. */
+struct addresses *addresses_copy(const struct addresses *addresses);
+
 struct resolver;
 
 /* Embedded by who asks; zeroed is idle. */

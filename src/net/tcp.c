@@ -179,25 +179,42 @@ static enum io tcp_go_on(struct stream *stream)
 static const struct stream_ops tcp_ops = {tcp_go_on, tcp_read,       tcp_discard,
                                           tcp_write, tcp_want_write, tcp_close};
 
-enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *address,
-                    socklen_t length, void (*ready)(struct stream *stream, unsigned events))
+/* A socket that is bound, if it is to be, and connecting; or -1 and errno. */
+static int open_socket(const struct tcp_ends *ends)
+{
+    int fd = socket(ends->address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    int on = 1;
+    if (ends->address->sa_family != AF_UNIX) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    if (ends->local) {
+        /* The port is chosen when the other end is known: each pair of addresses has them all. */
+        setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    }
+    if ((ends->local && bind(fd, ends->local, ends->local_length) != 0) ||
+        (connect(fd, ends->address, ends->length) != 0 && errno != EINPROGRESS)) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct tcp_ends *ends,
+                    void (*ready)(struct stream *stream, unsigned events))
 {
     *tcp = (struct tcp){.stream = {.ops = &tcp_ops, .ready = ready},
                         .loop = loop,
                         .watcher = {.fd = -1, .ready = tcp_ready},
                         .lowat = 1,
                         .lowat_max = LOWAT_MAX};
-    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = open_socket(ends);
     if (fd < 0) {
         return fail(tcp, connect_failure(errno));
-    }
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    int failed = connect(fd, address, length);
-    if (failed && errno != EINPROGRESS) {
-        struct failure failure = connect_failure(errno);
-        close(fd);
-        return fail(tcp, failure);
     }
     tcp->connecting = true;
     tcp->watcher.fd = fd;

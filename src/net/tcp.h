@@ -1,4 +1,4 @@
-/* TCP over a loop: the stream at the bottom of every stack. */
+/* TCP (or a Unix socket) over a loop: the stream at the bottom of every stack. */
 #ifndef NET_TCP_H
 #define NET_TCP_H
 
@@ -20,12 +20,18 @@ struct tcp {
     uint32_t lowat_max;
 };
 
+/* What a connection is made from and to; local NULL: the system chooses. */
+struct tcp_ends {
+    const struct sockaddr *address, *local;
+    socklen_t length, local_length;
+};
+
 /*
  * Begins to connect. IO_AGAIN: stream.ready will be called, then go on with ops->connect. IO_FAILED:
  * stream.failure (connect/refused, …/unreachable, …/no-port, …/fd-limit) says why, nothing is open.
  * ready is the owner's callback.
  */
-enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *address,
-                    socklen_t length, void (*ready)(struct stream *stream, unsigned events));
+enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct tcp_ends *ends,
+                    void (*ready)(struct stream *stream, unsigned events));
 
 #endif

@@ -1,0 +1,367 @@
+/* Opening a connection: the look-up, the addresses in turn, the layers, the session. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "http/client.h"
+#include "http/conn.h"
+#include "http/h2.h"
+
+#define ATTEMPT_NS (300 * NS_PER_MS) /* for an address while others are left */
+#define BAD_ADDRESS_NS NS_PER_S
+
+static void try_next(struct conn *conn, uint64_t now_ns);
+static void address_failed(struct conn *conn, uint64_t now_ns);
+
+static void phase_over(struct conn *conn, enum exchange_phase phase, uint64_t now_ns)
+{
+    uint64_t before = conn->phases[phase] == EXCHANGE_NONE ? 0 : conn->phases[phase];
+    conn->phases[phase] = before + (now_ns - conn->phase_start_ns);
+    conn->phase_start_ns = now_ns;
+}
+
+static void open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns)
+{
+    struct exchange *exchange = conn->exchange;
+    struct origin *origin = conn->origin;
+    origin->failures++;
+    conn->client->failed++;
+    if (exchange) {
+        exchange->conn = NULL;
+        if (!conn->phases_told) {
+            conn_tell_phases(conn, exchange);
+        }
+        conn_close(conn);
+        client_failed(exchange, failure, false, now_ns);
+    } else {
+        origin->users++; /* it stays until all who wait have been told */
+        conn_close(conn);
+        pool_open_failed(origin, failure, now_ns);
+        origin->users--;
+    }
+}
+
+static void opened(struct conn *conn, uint64_t now_ns)
+{
+    timer_stop(&conn->deadline);
+    conn->origin->failures = 0;
+    conn->client->opened++;
+    conn->session->ops->start(conn->session);
+    if (conn->exchange) {
+        conn_submit(conn, conn->exchange, now_ns);
+    } else {
+        pool_opened(conn, now_ns);
+    }
+}
+
+/* What the connection speaks, now that the server has had its say. */
+static void choose_session(struct conn *conn, uint64_t now_ns)
+{
+    enum http_version wanted = conn->client->options.http;
+    bool h2 = conn->tls ? str_eq(tls_alpn(conn->tls), STR("h2")) : wanted == HTTP_2_PRIOR;
+    if (conn->tls && wanted == HTTP_2 && !h2) {
+        struct failure failure = {.outcome = OUTCOME_PROTOCOL_H2,
+                                  .text = "the server does not offer HTTP/2"};
+        open_failed(conn, &failure, now_ns);
+        return;
+    }
+    if (h2) {
+        conn->session->ops->fini(conn->session);
+        conn->session = h2_new(conn);
+    }
+    opened(conn, now_ns);
+    conn_read_rest(conn);
+}
+
+/* Has the layers connect, from the bottom to the top. A first layer that fails is another
+ * address's turn. */
+void conn_connect(struct conn *conn)
+{
+    while (conn->layer < conn->n_layers) {
+        struct stream *stream = conn->layers[conn->layer];
+        enum io io = stream->ops->connect(stream);
+        if (io == IO_AGAIN) {
+            return;
+        }
+        uint64_t now_ns = clock_ns();
+        if (io != IO_OK) {
+            struct failure failure = stream->failure;
+            if (conn->layer == 0) {
+                address_failed(conn, now_ns);
+                conn->stream->ops->close(conn->stream);
+                conn->stream = NULL;
+                try_next(conn, now_ns);
+            } else {
+                open_failed(conn, &failure, now_ns);
+            }
+            return;
+        }
+        timer_stop(&conn->attempt);
+        phase_over(conn, conn->tls && stream == &conn->tls->stream ? EXCHANGE_TLS : EXCHANGE_CONNECT,
+                   now_ns);
+        conn->layer++;
+    }
+    choose_session(conn, clock_ns());
+}
+
+/* The next of the addresses that connections are made from which is of the same family. */
+static const struct address *local_for(struct client *client, const struct address *to)
+{
+    const struct addresses *local = client->options.local;
+    for (unsigned i = 0; local && i < local->n; i++) {
+        const struct address *from = &local->list[client->next_local++ % local->n];
+        if (from->storage.ss_family == to->storage.ss_family) {
+            return from;
+        }
+    }
+    return NULL;
+}
+
+/* Begins to connect to an address. Users of many origins may have more idle connections than there
+ * are descriptors: some then make room. */
+static bool try_address(struct conn *conn, const struct address *to)
+{
+    const struct address *from = local_for(conn->client, to);
+    struct tcp_ends ends = {.address = (const struct sockaddr *)&to->storage,
+                            .length = to->length,
+                            .local = from ? (const struct sockaddr *)&from->storage : NULL,
+                            .local_length = from ? from->length : 0};
+    do {
+        if (tcp_connect(&conn->tcp, conn->client->loop, &ends, conn_ready) != IO_FAILED) {
+            return true;
+        }
+    } while (conn->tcp.stream.failure.outcome == OUTCOME_CONNECT_FD_LIMIT &&
+             pool_close_one(conn->client));
+    return false;
+}
+
+static void add_layer(struct conn *conn, struct stream *stream)
+{
+    conn->layers[conn->n_layers++] = stream;
+    conn->stream = stream;
+}
+
+static void add_tls(struct conn *conn, struct tls **tls, struct tls_context *context,
+                    struct str host, struct tls_sessions *sessions)
+{
+    *tls = *tls ? *tls : xmalloc(sizeof **tls);
+    tls_init(*tls, context, conn->stream, host, sessions);
+    add_layer(conn, &(*tls)->stream);
+}
+
+static void add_tunnel(struct conn *conn)
+{
+    const struct origin *origin = conn->origin;
+    const struct proxy *proxy = origin->proxy;
+    conn->tunnel = conn->tunnel ? conn->tunnel : xmalloc(sizeof *conn->tunnel);
+    if (proxy->kind == PROXY_SOCKS5 || proxy->kind == PROXY_SOCKS5H) {
+        const struct address *told =
+            origin->told ? &origin->told->list[conn->first_address % origin->told->n] : NULL;
+        tunnel_init_socks(conn->tunnel, conn->stream, origin->host, origin->port,
+                          told ? (const struct sockaddr *)&told->storage : NULL, proxy->user,
+                          proxy->password);
+    } else {
+        tunnel_init_http(conn->tunnel, conn->stream, origin->host, origin->port,
+                         proxy->authorization);
+    }
+    add_layer(conn, &conn->tunnel->stream);
+}
+
+/* Stacks the layers on tcp that the origin asks for. */
+static void stack_layers(struct conn *conn)
+{
+    struct origin *origin = conn->origin;
+    conn->n_layers = conn->layer = 0;
+    add_layer(conn, &conn->tcp.stream);
+    if (origin->proxy && origin->proxy->kind == PROXY_HTTPS) {
+        add_tls(conn, &conn->proxy_tls, conn->client->proxy_tls, origin->proxy->host, NULL);
+    }
+    if (origin->proxy && !origin_in_absolute_form(origin)) {
+        add_tunnel(conn);
+    }
+    if (origin->https) {
+        add_tls(conn, &conn->tls, conn->client->tls, origin->host, &origin->sessions);
+    }
+}
+
+/* The next address to try: in turn, beginning where the last connection left off, each once; those
+ * that have failed within the last second after the others. NULL: all have been tried. */
+static const struct address *next_address(struct conn *conn, uint64_t now_ns)
+{
+    struct origin *origin = conn->origin;
+    const struct addresses *all = origin->addresses;
+    if (now_ns - origin->bad_ns > BAD_ADDRESS_NS) {
+        origin->bad = 0;
+    }
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < all->n; i++) {
+            unsigned at = (conn->first_address + i) % all->n;
+            bool bad = origin->bad >> at & 1;
+            if (!(conn->tried >> at & 1) && bad == (round == 1)) {
+                conn->tried |= 1ULL << at;
+                conn->address = at;
+                return &all->list[at];
+            }
+        }
+    }
+    return NULL;
+}
+
+static void address_failed(struct conn *conn, uint64_t now_ns)
+{
+    conn->origin->bad |= 1ULL << conn->address;
+    conn->origin->bad_ns = now_ns;
+}
+
+static void attempt_over(struct timer *timer, uint64_t now_ns)
+{
+    struct conn *conn = (struct conn *)(void *)((char *)timer - offsetof(struct conn, attempt));
+    address_failed(conn, now_ns);
+    conn->stream->ops->close(conn->stream);
+    conn->stream = NULL;
+    try_next(conn, now_ns);
+}
+
+static void try_next(struct conn *conn, uint64_t now_ns)
+{
+    const struct address *address;
+    timer_stop(&conn->attempt);
+    while ((address = next_address(conn, now_ns))) {
+        if (!try_address(conn, address)) {
+            address_failed(conn, now_ns);
+            continue;
+        }
+        conn->state = CONN_CONNECTING;
+        stack_layers(conn);
+        if ((unsigned)__builtin_popcountll(conn->tried) < conn->origin->addresses->n) {
+            conn->attempt.fire = attempt_over; /* there is another one: this one gets no more */
+            timer_start(loop_timers(conn->client->loop, ATTEMPT_NS), &conn->attempt, now_ns);
+        }
+        return;
+    }
+    struct failure failure = conn->tcp.stream.failure;
+    open_failed(conn, &failure, now_ns);
+}
+
+static void start_connecting(struct conn *conn, uint64_t now_ns)
+{
+    conn->phase_start_ns = now_ns;
+    conn->first_address = conn->origin->next_address++;
+    try_next(conn, now_ns);
+}
+
+/* Which look-up is missing: of what a SOCKS 5 proxy is told, or of where the connection goes. */
+static struct addresses **to_look_up(struct origin *origin)
+{
+    if (origin->proxy && origin->proxy->kind == PROXY_SOCKS5 && !origin->told) {
+        return &origin->told;
+    }
+    return origin->addresses ? NULL : &origin->addresses;
+}
+
+static void look_up(struct conn *conn, uint64_t now_ns);
+
+static void resolved(struct conn *conn, const struct addresses *addresses, const char *error,
+                     uint64_t now_ns)
+{
+    if (!addresses) {
+        struct failure failure = {.outcome = OUTCOME_DNS, .text = error};
+        phase_over(conn, EXCHANGE_DNS, now_ns);
+        open_failed(conn, &failure, now_ns);
+        return;
+    }
+    struct addresses **missing = to_look_up(conn->origin);
+    if (missing) { /* another connection may have been quicker */
+        *missing = addresses_copy(addresses);
+    }
+    look_up(conn, now_ns);
+}
+
+static void look_up(struct conn *conn, uint64_t now_ns)
+{
+    struct origin *origin = conn->origin;
+    struct addresses **missing = to_look_up(origin);
+    if (!missing) {
+        if (now_ns != conn->phase_start_ns) {
+            phase_over(conn, EXCHANGE_DNS, now_ns);
+        }
+        start_connecting(conn, now_ns);
+        return;
+    }
+    bool own = missing == &origin->told || !origin->proxy;
+    const struct addresses *addresses;
+    const char *error = NULL;
+    if (resolver_ask(conn->client->resolver, own ? origin->host : origin->proxy->host,
+                     own ? origin->port : origin->proxy->port, &conn->lookup, &addresses,
+                     &error)) {
+        resolved(conn, addresses, error, clock_ns());
+    }
+}
+
+static void looked_up(struct lookup *lookup, const struct addresses *addresses, const char *error)
+{
+    struct conn *conn = (struct conn *)(void *)((char *)lookup - offsetof(struct conn, lookup));
+    resolved(conn, addresses, error, clock_ns());
+}
+
+static void timed_out(struct timer *timer, uint64_t now_ns)
+{
+    struct conn *conn = (struct conn *)(void *)((char *)timer - offsetof(struct conn, deadline));
+    struct failure failure = conn_timeout(conn);
+    open_failed(conn, &failure, now_ns);
+}
+
+struct failure conn_timeout(const struct conn *conn)
+{
+    if (conn->state == CONN_RESOLVING) {
+        return (struct failure){.outcome = OUTCOME_DNS,
+                                .text = "the name look-up did not end in time"};
+    }
+    return (struct failure){.outcome = OUTCOME_CONNECT_TIMEOUT,
+                            .text = "the connection was not made in time"};
+}
+
+/* Runs as a task of its own, so that a failure never comes from within client_send. */
+static void begin(struct task *task)
+{
+    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, release));
+    uint64_t now_ns = clock_ns();
+    conn->phase_start_ns = now_ns;
+    bool https_proxy = conn->origin->proxy && conn->origin->proxy->kind == PROXY_HTTPS;
+    if ((conn->origin->https && !conn->client->tls) || (https_proxy && !conn->client->proxy_tls)) {
+        struct failure failure = {.outcome = OUTCOME_TLS_HANDSHAKE,
+                                  .text = "the TLS settings cannot be used"};
+        open_failed(conn, &failure, now_ns);
+        return;
+    }
+    if (conn->client->connect_timeouts || !conn->exchange) {
+        conn->deadline.fire = timed_out;
+        timer_start(conn->client->connect_timeouts ? conn->client->connect_timeouts
+                                                   : conn->client->timeouts,
+                    &conn->deadline, now_ns);
+    }
+    look_up(conn, now_ns);
+}
+
+void conn_open(struct client *client, struct origin *origin, struct exchange *exchange)
+{
+    struct conn *conn = xcalloc(1, sizeof *conn);
+    conn->client = client;
+    conn->origin = origin;
+    conn->origin->users++;
+    conn->exchange = exchange;
+    conn->state = CONN_RESOLVING;
+    conn->lookup.done = looked_up;
+    for (unsigned i = 0; i <= EXCHANGE_TLS; i++) {
+        conn->phases[i] = EXCHANGE_NONE;
+    }
+    h1_init(&conn->h1, conn);
+    conn->session = &conn->h1.session;
+    if (exchange) {
+        exchange->conn = conn;
+        exchange->sent_ns = 0;
+        exchange->first_ns = 0;
+    }
+    conn->release.run = begin;
+    loop_defer(client->loop, &conn->release);
+}
