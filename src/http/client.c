@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/url.h"
+#include "http/body.h"
 #include "http/conn.h"
 #include "http/h1_parse.h"
 #include "http/redirect.h"
@@ -349,6 +350,49 @@ static void expect_nothing(struct exchange *exchange, uint64_t now_ns)
     dispatch(exchange, false, now_ns);
 }
 
+/* Several fields of one name count as one list (RFC 9110 §5.3). */
+static void find_codings(struct str fields, struct buf *out)
+{
+    struct str name, value;
+    buf_reset(out);
+    while (h1_field_next(&fields, &name, &value)) {
+        if (str_eq_nocase(name, STR("content-encoding"))) {
+            buf_add_str(out, out->n ? STR(", ") : STR(""));
+            buf_add_str(out, value);
+        }
+    }
+}
+
+/* Takes the content codings off a body that is kept. False if the exchange has failed for it. */
+static bool decode(struct exchange *exchange, uint64_t now_ns)
+{
+    struct client *client = exchange->client;
+    struct buf *body = &exchange->keep->body;
+    find_codings(buf_str(&exchange->keep->fields), &client->scratch);
+    if (client->scratch.n == 0 || body->n == 0 || body_is_plain(buf_str(&client->scratch))) {
+        return true;
+    }
+    struct buf plain;
+    buf_init(&plain, client->options.max_body);
+    enum body_result result = body_decode(buf_str(body), buf_str(&client->scratch), &plain);
+    if (result == BODY_OK) {
+        buf_fini(body);
+        *body = plain;
+        body->max = BUF_NO_MAX;
+        return true;
+    }
+    buf_fini(&plain);
+    if (result == BODY_UNKNOWN) {
+        return true;
+    }
+    bool large = result == BODY_TOO_LARGE;
+    fail(exchange, large ? OUTCOME_TOO_LARGE : OUTCOME_PROTOCOL_H1, WHERE_BODY,
+         large ? "decoded, the body is larger than --max-body"
+               : "the body is not what its Content-Encoding says",
+         now_ns);
+    return false;
+}
+
 void client_response(struct exchange *exchange, uint64_t now_ns)
 {
     exchange_phase(exchange, EXCHANGE_BODY, now_ns - exchange->first_ns);
@@ -361,6 +405,9 @@ void client_response(struct exchange *exchange, uint64_t now_ns)
         return;
     }
     if (exchange->keep) {
+        if (!decode(exchange, now_ns)) {
+            return;
+        }
         buf_reset(&exchange->keep->url);
         buf_add_str(&exchange->keep->url, exchange->final_origin->prefix);
         buf_add_str(&exchange->keep->url, exchange->final_target);
