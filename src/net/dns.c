@@ -28,15 +28,19 @@ struct name {
 
 struct resolver {
     struct loop *loop;
+    struct resolver_options options;
     struct name *names; /* newest first */
     unsigned n_names;
     struct addresses *numeric; /* of the last numeric host asked for */
 };
 
-struct resolver *resolver_new(struct loop *loop)
+struct resolver *resolver_new(struct loop *loop, const struct resolver_options *options)
 {
     struct resolver *resolver = xcalloc(1, sizeof *resolver);
     resolver->loop = loop;
+    if (options) {
+        resolver->options = *options;
+    }
     return resolver;
 }
 
@@ -77,8 +81,7 @@ static void set_port(struct sockaddr_storage *storage, uint16_t port)
 
 static struct addresses *addresses_of(const struct addrinfo *info, uint16_t port)
 {
-    struct addresses *all =
-        xcalloc(1, sizeof *all + DNS_MAX_ADDRESSES * sizeof(struct address));
+    struct addresses *all = xcalloc(1, sizeof *all + DNS_MAX_ADDRESSES * sizeof(struct address));
     for (; info && all->n < DNS_MAX_ADDRESSES; info = info->ai_next) {
         if (info->ai_family != AF_INET && info->ai_family != AF_INET6) {
             continue;
@@ -168,11 +171,12 @@ static struct name *name_add(struct resolver *resolver, struct str host, uint16_
     return name;
 }
 
-static void name_ask(struct name *name)
+static void name_ask(struct name *name, enum dns_family family)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    int status = uv_getaddrinfo(loop_uv(name->loop), &name->request, answered,
-                                name->host, NULL, &hints);
+    static const int FAMILIES[] = {AF_UNSPEC, AF_INET, AF_INET6};
+    struct addrinfo hints = {.ai_family = FAMILIES[family], .ai_socktype = SOCK_STREAM};
+    int status =
+        uv_getaddrinfo(loop_uv(name->loop), &name->request, answered, name->host, NULL, &hints);
     name->asking = status == 0;
     if (name->asking) {
         loop_uv_pending(name->loop, 1);
@@ -213,12 +217,37 @@ static bool numeric(struct resolver *resolver, struct str host, uint16_t port)
     return false;
 }
 
+/* The answer that needs no asking: *addresses, or *error. */
+static bool known(struct resolver *resolver, struct str host, uint16_t port,
+                  const struct addresses **addresses, const char **error)
+{
+    enum dns_family family = resolver->options.family;
+    const struct dns_overrides *overrides = resolver->options.overrides;
+    const struct dns_pin *pin = overrides ? dns_overrides_pin(overrides, host, port) : NULL;
+    if (pin) {
+        *addresses = pin->addresses[family];
+    } else if (numeric(resolver, host, port)) {
+        bool is_v4 = resolver->numeric->list[0].storage.ss_family == AF_INET;
+        bool fits = family == DNS_ANY_FAMILY || family == (is_v4 ? DNS_IPV4 : DNS_IPV6);
+        *addresses = fits ? resolver->numeric : NULL;
+    } else {
+        return false;
+    }
+    if (!*addresses) {
+        *error = family == DNS_IPV4 ? "it has no IPv4 address, and only those are asked for"
+                                    : "it has no IPv6 address, and only those are asked for";
+    }
+    return true;
+}
+
 bool resolver_ask(struct resolver *resolver, struct str host, uint16_t port, struct lookup *lookup,
                   const struct addresses **addresses, const char **error)
 {
     *addresses = NULL;
-    if (numeric(resolver, host, port)) {
-        *addresses = resolver->numeric;
+    if (resolver->options.overrides && !lookup->no_detour) {
+        dns_overrides_detour(resolver->options.overrides, &host, &port);
+    }
+    if (known(resolver, host, port, addresses, error)) {
         return true;
     }
     if (host.n > HOST_MAX) {
@@ -228,10 +257,10 @@ bool resolver_ask(struct resolver *resolver, struct str host, uint16_t port, str
     struct name *name = name_find(resolver, host, port);
     if (!name) {
         name = name_add(resolver, host, port);
-        name_ask(name);
+        name_ask(name, resolver->options.family);
     } else if (name->error && !name->asking && clock_ns() - name->failed_ns > FAILURE_KEPT_NS) {
         name->error = NULL;
-        name_ask(name);
+        name_ask(name, resolver->options.family);
     }
     if (name->asking) {
         lookup->next = name->waiting;

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "net/loop.h"
+#include "net/overrides.h"
 
 #define DNS_MAX_ADDRESSES 64
 #define DNS_MAX_NAMES 4096 /* kept by one resolver; beyond it the oldest answer goes */
@@ -36,16 +37,24 @@ struct lookup {
     /* addresses NULL: it failed, error is a static text ("Name or service not known"). Otherwise
      * borrowed until the callback returns. */
     void (*done)(struct lookup *lookup, const struct addresses *addresses, const char *error);
+    bool no_detour; /* the overrides' detours are not for this host: it is a proxy's */
 };
 
-struct resolver *resolver_new(struct loop *loop);
+/* Zeroed is what NULL is. */
+struct resolver_options {
+    enum dns_family family;                /* addresses of another one are none */
+    const struct dns_overrides *overrides; /* or NULL; must outlive the resolver */
+};
+
+/* options may be NULL. */
+struct resolver *resolver_new(struct loop *loop, const struct resolver_options *options);
 /* No look-up may be waiting. NULL is allowed. */
 void resolver_free(struct resolver *resolver);
 
 /*
  * host: a name, an IPv4 address or an IPv6 address in brackets. If the answer is known, it is
  * returned in *addresses (borrowed until the next call) with true, or *addresses NULL and *error.
- * Otherwise false, and done is called later.
+ * Otherwise false, and done is called later. After a detour the addresses' port is not `port`.
  */
 bool resolver_ask(struct resolver *resolver, struct str host, uint16_t port, struct lookup *lookup,
                   const struct addresses **addresses, const char **error);

@@ -25,9 +25,9 @@ struct dns_pin {
 
 /* Another host and port to connect to. */
 struct dns_detour {
-    struct str host; /* {NULL, 0}: any */
-    uint16_t port;   /* 0: any */
-    struct str to;   /* {NULL, 0}: the same host */
+    struct str host;  /* {NULL, 0}: any */
+    uint16_t port;    /* 0: any */
+    struct str to;    /* {NULL, 0}: the same host */
     uint16_t to_port; /* 0: the same port */
 };
 

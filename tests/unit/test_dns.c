@@ -20,6 +20,7 @@ static unsigned to_come; /* answers until the loop stops */
 struct asker {
     struct lookup lookup;
     unsigned answers, n;
+    unsigned n_v6;
     uint16_t port;
     bool loopback;
     char error[200];
@@ -36,6 +37,7 @@ static void look_at(struct asker *asker, const struct addresses *addresses, cons
         return;
     }
     asker->n = addresses->n;
+    asker->n_v6 = 0;
     for (unsigned i = 0; i < addresses->n; i++) {
         const struct sockaddr_storage *storage = &addresses->list[i].storage;
         const struct sockaddr_in *v4 = (const struct sockaddr_in *)storage;
@@ -43,6 +45,7 @@ static void look_at(struct asker *asker, const struct addresses *addresses, cons
         bool is_v4 = storage->ss_family == AF_INET;
 
         assert_int_equal(addresses->list[i].length, is_v4 ? sizeof(*v4) : sizeof(*v6));
+        asker->n_v6 += !is_v4;
         asker->port = ntohs(is_v4 ? v4->sin_port : v6->sin6_port);
         asker->loopback &=
             is_v4 ? ntohl(v4->sin_addr.s_addr) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
@@ -73,7 +76,7 @@ static int make(void **state)
 {
     (void)state;
     loop = loop_new();
-    resolver = loop ? resolver_new(loop) : NULL;
+    resolver = loop ? resolver_new(loop, NULL) : NULL;
     return resolver ? 0 : -1;
 }
 
@@ -166,6 +169,81 @@ static void test_who_has_cancelled_is_not_called(void **state)
     resolver_cancel(&first.lookup); /* no harm afterwards */
 }
 
+/* A resolver with those options in place of the plain one. */
+static void remake(const struct resolver_options *wanted)
+{
+    resolver_free(resolver);
+    resolver = resolver_new(loop, wanted);
+}
+
+static void test_families(void **state)
+{
+    static const struct resolver_options V4 = {.family = DNS_IPV4}, V6 = {.family = DNS_IPV6};
+    struct asker name = {0}, v4 = {0}, v6 = {0};
+
+    (void)state;
+    remake(&V4);
+    assert_false(ask(&name, "localhost", 80));
+    to_come = 1;
+    loop_run(loop);
+    assert_true(name.n > 0);
+    assert_int_equal(name.n_v6, 0);
+    assert_true(ask(&v4, "127.0.0.1", 80));
+    assert_int_equal(v4.n, 1);
+    assert_true(ask(&v6, "[::1]", 80));
+    assert_string_equal(v6.error, "it has no IPv4 address, and only those are asked for");
+
+    remake(&V6);
+    assert_true(ask(&v4, "127.0.0.1", 80));
+    assert_string_equal(v4.error, "it has no IPv6 address, and only those are asked for");
+    assert_true(ask(&v6, "[::1]", 80));
+    assert_int_equal(v6.n_v6, 1);
+}
+
+static void test_overrides(void **state)
+{
+    struct dns_overrides overrides;
+    struct resolver_options wanted = {.overrides = &overrides};
+    struct asker pinned = {0}, detoured = {0}, proxy = {.lookup.no_detour = true}, other = {0};
+
+    (void)state;
+    dns_overrides_init(&overrides);
+    assert_null(dns_overrides_resolve(&overrides, STR("a.invalid:80:127.0.0.1,::1,127.0.0.2")));
+    assert_null(dns_overrides_resolve(&overrides, STR("10.0.0.1:80:127.0.0.1")));
+    assert_null(dns_overrides_connect_to(&overrides, STR("b.invalid::a.invalid:80")));
+    assert_null(dns_overrides_connect_to(&overrides, STR("c.invalid::[::1]:")));
+    remake(&wanted);
+    assert_true(ask(&pinned, "a.invalid", 80));
+    assert_int_equal(pinned.n, 3);
+    assert_int_equal(pinned.n_v6, 1);
+    assert_int_equal(pinned.port, 80);
+    assert_true(pinned.loopback);
+    assert_true(ask(&pinned, "10.0.0.1", 80));
+    assert_true(pinned.loopback);
+    assert_true(ask(&detoured, "b.invalid", 443));
+    assert_int_equal(detoured.n, 3);
+    assert_int_equal(detoured.port, 80);
+    assert_true(ask(&detoured, "c.invalid", 443));
+    assert_int_equal(detoured.n_v6, 1);
+    assert_int_equal(detoured.port, 443);
+    assert_false(ask(&proxy, "b.invalid", 80));
+    assert_false(ask(&other, "a.invalid", 81));
+    to_come = 2;
+    loop_run(loop);
+    assert_int_not_equal(strlen(proxy.error), 0);
+    assert_int_not_equal(strlen(other.error), 0);
+
+    wanted.family = DNS_IPV6;
+    remake(&wanted);
+    assert_true(ask(&pinned, "a.invalid", 80));
+    assert_int_equal(pinned.n, 1);
+    assert_int_equal(pinned.n_v6, 1);
+    assert_true(ask(&pinned, "10.0.0.1", 80));
+    assert_string_equal(pinned.error, "it has no IPv6 address, and only those are asked for");
+    remake(NULL);
+    dns_overrides_fini(&overrides);
+}
+
 /* More names than are kept: the oldest go, and can be asked for again. */
 static void test_what_is_kept_has_a_limit(void **state)
 {
@@ -211,6 +289,8 @@ int main(void)
         DNS_TEST(test_failures_are_kept_for_a_while),
         DNS_TEST(test_a_name_that_is_too_long),
         DNS_TEST(test_who_has_cancelled_is_not_called),
+        DNS_TEST(test_families),
+        DNS_TEST(test_overrides),
         DNS_TEST(test_what_is_kept_has_a_limit),
         cmocka_unit_test(test_a_resolver_goes_while_a_look_up_is_under_way),
     };
