@@ -64,7 +64,7 @@ const char *tls_key_log_file(void);
  */
 struct tls_sessions {
     const struct tls_context *context;
-    char *host; /* set by the first stream */
+    char *host;                                    /* set by the first stream */
     struct ssl_session_st *list[TLS_SESSIONS_MAX]; /* the newest last */
     unsigned n;
 };

@@ -132,8 +132,9 @@ static bool say_key(const struct report *report, const char *path, const struct 
     if (!password->asked) {
         return say(report, path, "has no private key in it");
     }
-    return say(report, path, password->text ? "the key cannot be decrypted with the password given"
-                                            : "the key is encrypted, and no password was given");
+    return say(report, path,
+               password->text ? "the key cannot be decrypted with the password given"
+                              : "the key is encrypted, and no password was given");
 }
 
 static bool load_identity(SSL_CTX *ssl_ctx, const struct tls_options *options,
@@ -254,16 +255,14 @@ static bool set_up(struct tls_context *context, const struct tls_options *option
     /* An end without close_notify spoils no session; it is told apart by what lies below. */
     SSL_CTX_set_options(ssl_ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                      SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_CTX_set_mode(ssl_ctx,
-                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_mode(ssl_ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_verify(ssl_ctx, options->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_session_cache_mode(ssl_ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL |
                                                 SSL_SESS_CACHE_NO_AUTO_CLEAR);
     SSL_CTX_sess_set_new_cb(ssl_ctx, tls_sessions_new_callback);
     set_alpn(ssl_ctx, options->offer_h2);
-    return set_ciphers(ssl_ctx, options->ciphers, report) &&
-           set_trust(ssl_ctx, options, report) && set_identity(ssl_ctx, options, report) &&
-           open_key_log(context, report);
+    return set_ciphers(ssl_ctx, options->ciphers, report) && set_trust(ssl_ctx, options, report) &&
+           set_identity(ssl_ctx, options, report) && open_key_log(context, report);
 }
 
 struct tls_context *tls_context_new(const struct tls_options *options, char *error, size_t size)

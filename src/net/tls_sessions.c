@@ -31,7 +31,8 @@ int tls_sessions_new_callback(SSL *ssl, SSL_SESSION *session)
     }
     if (sessions->n == TLS_SESSIONS_MAX) {
         SSL_SESSION_free(sessions->list[0]);
-        memmove(sessions->list, sessions->list + 1, (TLS_SESSIONS_MAX - 1) * sizeof *sessions->list);
+        memmove(sessions->list, sessions->list + 1,
+                (TLS_SESSIONS_MAX - 1) * sizeof *sessions->list);
         sessions->n--;
     }
     sessions->list[sessions->n++] = session;
@@ -39,8 +40,9 @@ int tls_sessions_new_callback(SSL *ssl, SSL_SESSION *session)
 }
 
 /*
- * A ticket of TLS 1.3 is better used once (RFC 8446 appendix C.4), but when many connections open at
- * a time the last one has to do for all. OpenSSL spoils what it has used, so that is a copy then.
+ * A ticket of TLS 1.3 is better used once (RFC 8446 appendix C.4), but when many connections open
+ * at a time the last one has to do for all. OpenSSL spoils what it has used, so that is a copy
+ * then.
  */
 static SSL_SESSION *newest(struct tls_sessions *sessions)
 {

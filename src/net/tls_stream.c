@@ -44,8 +44,7 @@ static enum io fail_ssl(struct tls *tls)
         ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED && verdict != X509_V_OK) {
         return fail(tls, OUTCOME_TLS_VERIFY, X509_verify_cert_error_string(verdict));
     }
-    return fail(tls, tls->data ? OUTCOME_RESET : OUTCOME_TLS_HANDSHAKE,
-                text ? text : "TLS error");
+    return fail(tls, tls->data ? OUTCOME_RESET : OUTCOME_TLS_HANDSHAKE, text ? text : "TLS error");
 }
 
 /* Why a call of OpenSSL did not go through. */
@@ -168,16 +167,16 @@ static enum io tls_read(struct stream *stream, char *bytes, size_t max, size_t *
     return io;
 }
 
-static enum io tls_discard(struct stream *stream, uint64_t max, char *scratch,
-                           size_t scratch_size, uint64_t *got)
+static enum io tls_discard(struct stream *stream, uint64_t max, char *scratch, size_t scratch_size,
+                           uint64_t *got)
 {
     return take((struct tls *)stream, scratch, scratch_size, true, max, got);
 }
 
 /* --- writing --- */
 
-/* The bytes from offset on, to be one record: where they lie, or, if they are spread over parts, put
- * together in the context's record. */
+/* The bytes from offset on, to be one record: where they lie, or, if they are spread over parts,
+ * put together in the context's record. */
 static struct str next_record(struct tls_context *context, const struct str *parts, unsigned n,
                               size_t offset)
 {
@@ -298,10 +297,8 @@ static bool set_host(SSL *ssl, const char *name)
 void tls_init(struct tls *tls, struct tls_context *context, struct stream *below, struct str host,
               struct tls_sessions *sessions)
 {
-    *tls = (struct tls){.stream = {.ops = &tls_ops},
-                        .below = below,
-                        .context = context,
-                        .sessions = sessions};
+    *tls = (struct tls){
+        .stream = {.ops = &tls_ops}, .below = below, .context = context, .sessions = sessions};
     char name[HOST_MAX + 1];
     tls->ssl = SSL_new(context->ssl_ctx);
     BIO *bio = BIO_new(context->bio_method);

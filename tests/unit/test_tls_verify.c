@@ -21,10 +21,9 @@ static int make(void **state)
     root = cert_make(&(struct recipe){.name = "root", CERT_CA}, NULL);
     stranger = cert_make(&(struct recipe){.name = "stranger", CERT_CA}, NULL);
     middle = cert_make(&(struct recipe){.name = "middle", CERT_CA}, &root);
-    limited = cert_make(&(struct recipe){.name = "limited",
-                                         CERT_CA,
-                                         .constraints = "permitted;DNS:elsewhere.test"},
-                        &root);
+    limited = cert_make(
+        &(struct recipe){.name = "limited", CERT_CA, .constraints = "permitted;DNS:elsewhere.test"},
+        &root);
     leaf_as_ca = cert_make(&(struct recipe){.name = "leaf", .basic = "critical,CA:FALSE"}, &root);
     cert_write(root_file, root.x509, NULL, NULL, NULL);
     context = tls_context_new(&(struct tls_options){.cacert = root_file}, error, sizeof error);
@@ -82,8 +81,8 @@ static void expect(const struct row *row)
 {
     struct cert cert = cert_make(&row->recipe, row->issuer);
     for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
-        const char *text = verdict(context, &cert, row->above ? row->above->x509 : NULL, version,
-                                   row->host);
+        const char *text =
+            verdict(context, &cert, row->above ? row->above->x509 : NULL, version, row->host);
         if (*row->text ? !strstr(text, row->text) : *text) {
             fail_msg("%s (%s): \"%s\" and not \"%s\"", row->recipe.name, row->host, text,
                      row->text);
@@ -98,40 +97,82 @@ static void test_refused(void **state)
 {
     (void)state;
     const struct row rows[] = {
-        {"a.test", {.name = "expired", SAN("DNS:a.test"), .from = -2 * DAY, .until = -DAY}, &root,
-         NULL, "certificate has expired"},
-        {"a.test", {.name = "to come", SAN("DNS:a.test"), .from = DAY, .until = 2 * DAY}, &root,
-         NULL, "certificate is not yet valid"},
+        {"a.test",
+         {.name = "expired", SAN("DNS:a.test"), .from = -2 * DAY, .until = -DAY},
+         &root,
+         NULL,
+         "certificate has expired"},
+        {"a.test",
+         {.name = "to come", SAN("DNS:a.test"), .from = DAY, .until = 2 * DAY},
+         &root,
+         NULL,
+         "certificate is not yet valid"},
         {"a.test", {.name = "of itself", SAN("DNS:a.test")}, NULL, NULL, "self-signed certificate"},
-        {"a.test", {.name = "by a stranger", SAN("DNS:a.test")}, &stranger, NULL,
+        {"a.test",
+         {.name = "by a stranger", SAN("DNS:a.test")},
+         &stranger,
+         NULL,
          "unable to get local issuer certificate"},
-        {"a.test", {.name = "by a stranger shown", SAN("DNS:a.test")}, &stranger, &stranger,
+        {"a.test",
+         {.name = "by a stranger shown", SAN("DNS:a.test")},
+         &stranger,
+         &stranger,
          "self-signed certificate in certificate chain"},
         {"a.test", {.name = "for another", SAN("DNS:b.test")}, &root, NULL, "hostname mismatch"},
         {"a.test", {.name = "a.test"}, &root, NULL, "hostname mismatch"},
         {"a.test", {.name = "a.test", SAN("DNS:b.test")}, &root, NULL, "hostname mismatch"},
-        {"a.test", {.name = "a.test\0.evil.test", .name_length = 17}, &root, NULL,
+        {"a.test",
+         {.name = "a.test\0.evil.test", .name_length = 17},
+         &root,
+         NULL,
          "hostname mismatch"},
-        {"a.test", {.name = "middle left out", SAN("DNS:a.test")}, &middle, NULL,
+        {"a.test",
+         {.name = "middle left out", SAN("DNS:a.test")},
+         &middle,
+         NULL,
          "unable to get local issuer certificate"},
-        {"127.0.0.2", {.name = "other address", SAN("IP:127.0.0.1")}, &root, NULL,
+        {"127.0.0.2",
+         {.name = "other address", SAN("IP:127.0.0.1")},
+         &root,
+         NULL,
          "IP address mismatch"},
-        {"127.0.0.1", {.name = "address as name", SAN("DNS:127.0.0.1")}, &root, NULL,
+        {"127.0.0.1",
+         {.name = "address as name", SAN("DNS:127.0.0.1")},
+         &root,
+         NULL,
          "IP address mismatch"},
         {"[::2]", {.name = "other address", SAN("IP:::1")}, &root, NULL, "IP address mismatch"},
-        {"b.a.test", {.name = "part of a label", SAN("DNS:b*.a.test")}, &root, NULL,
+        {"b.a.test",
+         {.name = "part of a label", SAN("DNS:b*.a.test")},
+         &root,
+         NULL,
          "hostname mismatch"},
-        {"c.b.a.test", {.name = "two labels", SAN("DNS:*.a.test")}, &root, NULL,
+        {"c.b.a.test",
+         {.name = "two labels", SAN("DNS:*.a.test")},
+         &root,
+         NULL,
          "hostname mismatch"},
         {"a.test", {.name = "none", SAN("DNS:*.a.test")}, &root, NULL, "hostname mismatch"},
         {"test", {.name = "all", SAN("DNS:*")}, &root, NULL, "hostname mismatch"},
-        {"a.test", {.name = "weak", SAN("DNS:a.test"), .rsa_bits = 768}, &root, NULL,
+        {"a.test",
+         {.name = "weak", SAN("DNS:a.test"), .rsa_bits = 768},
+         &root,
+         NULL,
          "EE certificate key too weak"},
-        {"a.test", {.name = "by no authority", SAN("DNS:a.test")}, &leaf_as_ca, &leaf_as_ca,
+        {"a.test",
+         {.name = "by no authority", SAN("DNS:a.test")},
+         &leaf_as_ca,
+         &leaf_as_ca,
          "invalid CA certificate"},
-        {"a.test", {.name = "client's", SAN("DNS:a.test"), .extended = "clientAuth"}, &root, NULL,
+        {"a.test",
+         {.name = "client's", SAN("DNS:a.test"), .extended = "clientAuth"},
+         &root,
+         NULL,
          "certificate purpose"},
-        {"a.test", {.name = "out of bounds", SAN("DNS:a.test")}, &limited, &limited,
+        {"a.test",
+         {.name = "out of bounds", SAN("DNS:a.test")},
+         &limited,
+         &limited,
          "permitted subtree violation"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -150,9 +191,15 @@ static void test_good(void **state)
         {"127.0.0.1", {.name = "address", SAN("IP:127.0.0.1")}, &root, NULL, ""},
         {"[::1]", {.name = "address", SAN("IP:::1")}, &root, NULL, ""},
         {"[fe80::1%25eth0]", {.name = "zone", SAN("IP:fe80::1")}, &root, NULL, ""},
-        {"a.test", {.name = "server's", SAN("DNS:a.test"), .extended = "serverAuth"}, &root, NULL,
+        {"a.test",
+         {.name = "server's", SAN("DNS:a.test"), .extended = "serverAuth"},
+         &root,
+         NULL,
          ""},
-        {"elsewhere.test", {.name = "in bounds", SAN("DNS:elsewhere.test")}, &limited, &limited,
+        {"elsewhere.test",
+         {.name = "in bounds", SAN("DNS:elsewhere.test")},
+         &limited,
+         &limited,
          ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -198,9 +245,8 @@ static void test_insecure(void **state)
 {
     char error[160];
     (void)state;
-    struct tls_context *insecure =
-        tls_context_new(&(struct tls_options){.insecure = true, .cacert = "/none"}, error,
-                        sizeof error);
+    struct tls_context *insecure = tls_context_new(
+        &(struct tls_options){.insecure = true, .cacert = "/none"}, error, sizeof error);
     assert_non_null(insecure);
     struct cert cert = cert_make(
         &(struct recipe){.name = "all wrong", SAN("DNS:b.test"), .from = -2 * DAY, .until = -DAY},
@@ -262,9 +308,9 @@ static void test_server_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_nul_in_san),     cmocka_unit_test(test_weak_signature),
-        cmocka_unit_test(test_insecure),       cmocka_unit_test(test_server_name),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_good),
+        cmocka_unit_test(test_nul_in_san), cmocka_unit_test(test_weak_signature),
+        cmocka_unit_test(test_insecure),   cmocka_unit_test(test_server_name),
     };
     return cmocka_run_group_tests(tests, make, unmake);
 }

@@ -19,8 +19,8 @@ struct cert {
 
 /* Zeroed: a P-256 key, SHA-256, valid from yesterday until tomorrow, no extensions. */
 struct recipe {
-    const char *name; /* the subject's CN */
-    int name_length;  /* 0: terminated */
+    const char *name;                                         /* the subject's CN */
+    int name_length;                                          /* 0: terminated */
     const char *san, *basic, *usage, *extended, *constraints; /* as in openssl.cnf */
     long from, until;                                         /* seconds from now */
     const EVP_MD *digest;
@@ -66,8 +66,8 @@ static struct cert cert_make(const struct recipe *recipe, const struct cert *iss
     cert_extend(cert.x509, signer->x509, NID_key_usage, recipe->usage);
     cert_extend(cert.x509, signer->x509, NID_ext_key_usage, recipe->extended);
     cert_extend(cert.x509, signer->x509, NID_name_constraints, recipe->constraints);
-    assert_true(X509_sign(cert.x509, signer->key,
-                          recipe->digest ? recipe->digest : EVP_sha256()) > 0);
+    assert_true(X509_sign(cert.x509, signer->key, recipe->digest ? recipe->digest : EVP_sha256()) >
+                0);
     return cert;
 }
 
@@ -88,9 +88,9 @@ static inline void cert_write(char *path, X509 *x509, X509 *above, EVP_PKEY *key
     FILE *file = fdopen(fd, "w");
     assert_true(!x509 || PEM_write_X509(file, x509));
     assert_true(!above || PEM_write_X509(file, above));
-    assert_true(!key || PEM_write_PKCS8PrivateKey(file, key, password ? EVP_aes_128_cbc() : NULL,
-                                                  password, password ? (int)strlen(password) : 0,
-                                                  NULL, NULL));
+    assert_true(!key ||
+                PEM_write_PKCS8PrivateKey(file, key, password ? EVP_aes_128_cbc() : NULL, password,
+                                          password ? (int)strlen(password) : 0, NULL, NULL));
     fclose(file);
 }
 

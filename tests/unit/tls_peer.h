@@ -18,24 +18,41 @@ struct peer {
     SSL_CTX *ctx;
     SSL *ssl;
     BIO *in, *out;
-    size_t chunk;        /* most bytes that one read or write moves */
-    bool flaky;          /* every second read and write is not ready */
+    size_t chunk; /* most bytes that one read or write moves */
+    bool flaky;   /* every second read and write is not ready */
     unsigned read_turn, write_turn;
-    uint64_t cut;        /* after so many bytes to the client … */
-    enum io cut_as;      /* … this is the answer */
-    bool blocked;        /* writes are not ready */
-    bool closing;        /* an end follows what the server has said */
+    uint64_t cut;   /* after so many bytes to the client … */
+    enum io cut_as; /* … this is the answer */
+    bool blocked;   /* writes are not ready */
+    bool closing;   /* an end follows what the server has said */
     bool want_write, closed;
     unsigned reads, writes;
-    uint64_t said;       /* bytes to the client, as they are on the wire */
+    uint64_t said; /* bytes to the client, as they are on the wire */
     bool accepted;
-    struct buf heard;    /* what the server has decrypted */
-    struct str reply;    /* what it still has to say */
+    struct buf heard;   /* what the server has decrypted */
+    struct str reply;   /* what it still has to say */
+    struct peer *inner; /* it only passes on what is for and from this one */
+    uint64_t flip;      /* the byte to the client that is changed, counted from 1 */
 };
 
 static struct peer *peer_of(struct stream *stream)
 {
     return (struct peer *)(void *)stream;
+}
+
+static void peer_step(struct peer *peer);
+
+static void peer_pass_on(struct peer *peer, const char *bytes, size_t n)
+{
+    char answer[4096];
+    int size;
+    if (n > 0) {
+        BIO_write(peer->inner->in, bytes, (int)n);
+    }
+    peer_step(peer->inner);
+    while ((size = BIO_read(peer->inner->out, answer, sizeof answer)) > 0) {
+        assert_int_equal(SSL_write(peer->ssl, answer, size), size);
+    }
 }
 
 /* The server's turn. */
@@ -47,7 +64,14 @@ static void peer_step(struct peer *peer)
         peer->accepted = true;
     }
     while (peer->accepted && SSL_read_ex(peer->ssl, bytes, sizeof bytes, &n) == 1) {
-        buf_add(&peer->heard, bytes, n);
+        if (peer->inner) {
+            peer_pass_on(peer, bytes, n);
+        } else {
+            buf_add(&peer->heard, bytes, n);
+        }
+    }
+    if (peer->inner && peer->accepted) {
+        peer_pass_on(peer, NULL, 0);
     }
     while (peer->accepted && peer->reply.n > 0 && BIO_pending(peer->out) < 200000 &&
            SSL_write_ex(peer->ssl, peer->reply.p, peer->reply.n, &n) == 1) {
@@ -75,6 +99,9 @@ static enum io peer_read(struct stream *stream, char *bytes, size_t max, size_t 
     }
     int n = limit ? BIO_read(peer->out, bytes, (int)limit) : 0;
     if (n > 0) {
+        if (peer->flip > peer->said && peer->flip <= peer->said + (uint64_t)n) {
+            bytes[peer->flip - peer->said - 1] ^= 0x20;
+        }
         peer->said += (uint64_t)n;
         *got = (size_t)n;
         return IO_OK;
