@@ -281,7 +281,7 @@ static bool host_name(struct str host, char *name)
     return true;
 }
 
-static bool set_host(SSL *ssl, const char *name)
+static bool set_host(SSL *ssl, char *name)
 {
     unsigned char address[16];
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
