@@ -45,8 +45,8 @@ static void test_connect_answers(void **state)
         "HTTP/1.1 200\r\n\r\n",
         "HTTP/1.1 200 \r\n\r\n",
         "HTTP/1.9 204 \xff\t\r\n\r\n",
-        "HTTP/1.1 299 x\r\na:b\r\n folded\r\nContent-Length: 5\r\nTransfer-Encoding: "
-        "chunked\r\n\r\n",
+        "HTTP/1.1 299 x\r\na:b\r\n folded\r\nContent-Length: 5\r\n\r\n",
+        "HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
         "HTTP/1.1 103 x\r\na: b\r\n\r\nHTTP/1.1 102\r\n\r\nHTTP/1.1 200 OK\r\na: b\r\n\r\n",
     };
