@@ -1,3 +1,4 @@
+#define ZLIB_CONST /* what zlib reads is const */
 #include "http/body.h"
 
 #include <brotli/decode.h>
@@ -55,7 +56,7 @@ static enum progress zlib_run(void *decoder, struct step *step)
 {
     z_stream *zlib = decoder;
     size_t n = step->in.n < INPUT_MAX ? step->in.n : INPUT_MAX;
-    zlib->next_in = (Bytef *)(uintptr_t)step->in.p; /* it does not write there */
+    zlib->next_in = (const Bytef *)step->in.p;
     zlib->avail_in = (uInt)n;
     zlib->next_out = (Bytef *)step->piece;
     zlib->avail_out = PIECE_BYTES;

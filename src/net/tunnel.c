@@ -1,6 +1,6 @@
 #include "net/tunnel.h"
 
-#define MESSAGES_MAX (256u * 1024)
+#define MESSAGES_MAX ((size_t)256 * 1024)
 #define READ_MAX 512 /* more than any need */
 
 static enum io fail(struct tunnel *tunnel, enum outcome outcome, int error, const char *text)
