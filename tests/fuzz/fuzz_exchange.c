@@ -6,7 +6,8 @@
  *
  * Input: 1 byte (bits 0 to 1 the method, 2 the response is kept, 3 there is a cookie jar, 4 slow
  * writes, 5 the request has cookies of its own, 6 to 7 redirects allowed), 1 byte (bytes a read, 0:
- * all), 1 byte (--max-body in units of 16, 0: 1 MiB), the script (script.h).
+ * all), 1 byte (--max-body in units of 16, 0: 1 MiB, 255: bodies are not kept), the script
+ * (script.h).
  */
 #include "http/client.h"
 #include "http/conn.h"
@@ -18,6 +19,7 @@ struct settings {
     uint8_t how;
     size_t most;
     uint64_t max_body;
+    bool keep_body;
 };
 
 /* What became of an exchange, as far as it does not depend on time or on how bytes came. */
@@ -160,6 +162,7 @@ static void exchange_once(struct client *client, const struct settings *settings
     exchange.own_cookies = settings->how & 32;
     exchange.jar = settings->how & 8 ? jar : NULL;
     exchange.keep = settings->how & 4 ? &result->response : NULL;
+    exchange.keep_body = settings->keep_body;
     exchange.tag = tag;
     exchange.done = on_done;
     client_send(client, &exchange, 1);
@@ -250,6 +253,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     settings.most = fuzz_byte(&script);
     units = fuzz_byte(&script);
     settings.max_body = units ? units * 16u : 1 << 20;
+    settings.keep_body = units != 255;
     play(script, &settings, &as_told);
     settings.most = 1;
     play(script, &settings, &single);

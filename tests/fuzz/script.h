@@ -4,7 +4,7 @@
  * linked with these functions instead of those of net/loop.c, net/dns.c and net/tcp.c.
  *
  * The script is shared by all connections. It is what they read, but for 0xff and the byte behind:
- *   A nothing can be read now     E the server ends the connection     R it breaks
+ *   A nothing happens now         E the server ends the connection     R it breaks
  *   F connecting fails            W writing fails                      I idle connections are ready
  *   T the time limit passes       X the user gives up
  * Behind the end of the script, connections end.
@@ -173,6 +173,8 @@ static enum io script_connect(struct stream *stream)
 {
     struct tcp *tcp = (struct tcp *)stream;
 
+    if (script_says('A'))
+        return IO_AGAIN;
     if (script_says('F'))
         return script_fail(stream, OUTCOME_CONNECT_REFUSED);
     tcp->connecting = false;
