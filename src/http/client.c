@@ -237,8 +237,10 @@ static void follow(struct exchange *exchange, uint64_t now_ns)
         return;
     }
     if (to.https) {
-        fail(exchange, OUTCOME_REDIRECT, WHERE_HEAD, "the Location is https, which this version "
-             "does not speak", now_ns);
+        fail(exchange, OUTCOME_REDIRECT, WHERE_HEAD,
+             "the Location is https, which this version "
+             "does not speak",
+             now_ns);
         return;
     }
     struct origin *origin = client_origin(client, to.https, to.host, to.port, false);

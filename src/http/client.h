@@ -21,16 +21,16 @@ struct origin {
     struct origin *next; /* in the table */
     uint32_t hash;
     bool https;
-    bool pinned;         /* never forgotten */
+    bool pinned; /* never forgotten */
     uint16_t port;
-    struct str host;     /* as in Host: IPv6 in brackets */
-    struct str prefix;   /* "http://host:port" */
-    struct str authority;/* "host:port", the port only if it is not the scheme's own */
-    uint32_t users;      /* exchanges and connections that refer to it */
-    uint32_t failures;   /* connection attempts that failed since the last that did not */
+    struct str host;      /* as in Host: IPv6 in brackets */
+    struct str prefix;    /* "http://host:port" */
+    struct str authority; /* "host:port", the port only if it is not the scheme's own */
+    uint32_t users;       /* exchanges and connections that refer to it */
+    uint32_t failures;    /* connection attempts that failed since the last that did not */
     unsigned next_address;
     struct addresses *addresses; /* NULL: not asked yet */
-    struct conn *idle;   /* last in, first out */
+    struct conn *idle;           /* last in, first out */
 };
 
 struct client {

@@ -130,7 +130,8 @@ static void conn_read(struct conn *conn)
     }
 }
 
-/* An idle connection has nothing to say: the server has closed it, or sent what nobody asked for. */
+/* An idle connection has nothing to say: the server has closed it, or sent what nobody asked for.
+ */
 static void idle_ready(struct conn *conn)
 {
     size_t extra = 0;
@@ -199,9 +200,8 @@ static void open_failed(struct conn *conn, const struct failure *failure, uint64
 static bool try_address(struct conn *conn, const struct address *address)
 {
     do {
-        if (tcp_connect(&conn->tcp, conn->client->loop,
-                        (const struct sockaddr *)&address->storage, address->length,
-                        conn_ready) != IO_FAILED) {
+        if (tcp_connect(&conn->tcp, conn->client->loop, (const struct sockaddr *)&address->storage,
+                        address->length, conn_ready) != IO_FAILED) {
             return true;
         }
     } while (conn->tcp.stream.failure.outcome == OUTCOME_CONNECT_FD_LIMIT &&
@@ -269,8 +269,8 @@ static void begin(struct task *task)
     }
     const struct addresses *addresses;
     const char *error = NULL;
-    if (resolver_ask(conn->client->resolver, conn->origin->host, conn->origin->port,
-                     &conn->lookup, &addresses, &error)) {
+    if (resolver_ask(conn->client->resolver, conn->origin->host, conn->origin->port, &conn->lookup,
+                     &addresses, &error)) {
         resolved(conn, addresses, error, now_ns);
     }
 }

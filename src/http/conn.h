@@ -24,11 +24,11 @@ struct conn {
     struct origin *origin;
     struct exchange *exchange; /* whom it is opened for or in use by */
     enum conn_state state;
-    bool reused;              /* it has carried an exchange before the present one */
-    unsigned tried;           /* addresses, while opening */
+    bool reused;    /* it has carried an exchange before the present one */
+    unsigned tried; /* addresses, while opening */
     unsigned first_address;
-    uint32_t last_tag;        /* of the exchange that it carried last */
-    uint64_t phase_start_ns;  /* of the look-up or the connecting */
+    uint32_t last_tag;       /* of the exchange that it carried last */
+    uint64_t phase_start_ns; /* of the look-up or the connecting */
     struct lookup lookup;
     struct conn *prev, *next; /* in the origin's idle list */
     struct task release;

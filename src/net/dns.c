@@ -77,8 +77,7 @@ static void set_port(struct sockaddr_storage *storage, uint16_t port)
 
 static struct addresses *addresses_of(const struct addrinfo *info, uint16_t port)
 {
-    struct addresses *all =
-        xcalloc(1, sizeof *all + DNS_MAX_ADDRESSES * sizeof(struct address));
+    struct addresses *all = xcalloc(1, sizeof *all + DNS_MAX_ADDRESSES * sizeof(struct address));
     for (; info && all->n < DNS_MAX_ADDRESSES; info = info->ai_next) {
         if (info->ai_family != AF_INET && info->ai_family != AF_INET6) {
             continue;
@@ -163,8 +162,8 @@ static struct name *name_add(struct resolver *resolver, struct str host, uint16_
 static void name_ask(struct name *name)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    int status = uv_getaddrinfo(loop_uv(name->loop), &name->request, answered,
-                                name->host, NULL, &hints);
+    int status =
+        uv_getaddrinfo(loop_uv(name->loop), &name->request, answered, name->host, NULL, &hints);
     name->asking = status == 0;
     if (name->asking) {
         loop_uv_pending(name->loop, 1);

@@ -87,8 +87,8 @@ static enum io tcp_read(struct stream *stream, char *bytes, size_t max, size_t *
 
 /* What is left after a discard of got bytes decides how many must be there before the next wake-up:
  * never more than are still to come, so that the last byte wakes. */
-static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch,
-                           size_t scratch_size, uint64_t *got)
+static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch, size_t scratch_size,
+                           uint64_t *got)
 {
     struct tcp *tcp = (struct tcp *)stream;
     if (max < TCP_DISCARD_MIN) {

@@ -21,9 +21,9 @@ struct tcp {
 };
 
 /*
- * Begins to connect. IO_AGAIN: stream.ready will be called, then go on with ops->connect. IO_FAILED:
- * stream.failure (connect/refused, …/unreachable, …/no-port, …/fd-limit) says why, nothing is open.
- * ready is the owner's callback.
+ * Begins to connect. IO_AGAIN: stream.ready will be called, then go on with ops->connect.
+ * IO_FAILED: stream.failure (connect/refused, …/unreachable, …/no-port, …/fd-limit) says why,
+ * nothing is open. ready is the owner's callback.
  */
 enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *address,
                     socklen_t length, void (*ready)(struct stream *stream, unsigned events));

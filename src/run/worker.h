@@ -43,7 +43,7 @@ struct worker {
     struct loop *loop;
     struct client *client;
     struct blocks blocks;
-    struct arena arena; /* of what is prepared */
+    struct arena arena;        /* of what is prepared */
     struct prepared *prepared; /* by step */
     struct recorder recorder;
     struct outputs outputs;
@@ -51,9 +51,9 @@ struct worker {
     struct vu *users;
     size_t n_users, active;
     struct timer deadline, flush;
-    bool ending;        /* no user takes another step */
-    uint64_t ended_ns;  /* since then */
-    size_t processes;   /* children that still run */
+    bool ending;       /* no user takes another step */
+    uint64_t ended_ns; /* since then */
+    size_t processes;  /* children that still run */
     uint64_t assertions_failed, abandoned, not_sent;
     bool leaves_loop; /* a name look-up would not end: the loop stays behind */
 };
