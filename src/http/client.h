@@ -12,7 +12,7 @@
 #include "net/dns.h"
 #include "net/loop.h"
 
-#define CLIENT_READ_BUFFER (256u * 1024)
+#define CLIENT_READ_BUFFER (256u << 10)
 #define CLIENT_MAX_ORIGINS 4096 /* beyond it, those that nobody uses go */
 #define CLIENT_BACKOFF_FROM 8   /* failures in a row */
 #define CLIENT_BACKOFF_MAX_NS (250 * 1000000ULL)

@@ -9,7 +9,7 @@
 #include "net/stream.h"
 
 /* From this many bytes on, discard leaves the work to the kernel. */
-#define TCP_DISCARD_MIN (64u * 1024)
+#define TCP_DISCARD_MIN (64u << 10)
 
 struct tcp {
     struct stream stream; /* first */

@@ -8,7 +8,7 @@
 #include "http/charset.h"
 #include "http/h1_parse.h"
 
-#define KEPT_BYTES (64u * 1024)
+#define KEPT_BYTES (64u << 10)
 
 void vars_init(struct vars *vars, const struct plan *plan, const struct jar *jar)
 {

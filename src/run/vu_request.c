@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "run/vu.h"
 
-#define KEPT_BYTES (64u * 1024)
+#define KEPT_BYTES (64u << 10)
 
 _Static_assert((int)PHASE_COUNT == (int)EXCHANGE_PHASES && (int)PHASE_BODY == (int)EXCHANGE_BODY &&
                    PHASE_NONE == EXCHANGE_NONE,

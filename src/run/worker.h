@@ -19,7 +19,7 @@
 #include "run/vars.h"
 #include "stats/recorder.h"
 
-#define OUTPUT_PIECE (32u * 1024) /* handed on at this size, or after … */
+#define OUTPUT_PIECE (32u << 10) /* handed on at this size, or after … */
 #define OUTPUT_DELAY_NS (40 * 1000000ULL)
 
 /* What all workers share; all of it read only but for the atomics. */
