@@ -8,7 +8,7 @@
 #include "http/h1_parse.h"
 #include "http/session.h"
 
-#define H1_INTERIM_MAX 16           /* 1xx responses before the final one */
+#define H1_INTERIM_MAX 16       /* 1xx responses before the final one */
 #define H1_WRITE_MAX (1u << 20) /* of a body, in one wake-up */
 
 enum h1_state { H1_IDLE, H1_HEAD, H1_BODY };
