@@ -238,7 +238,7 @@ class Verdict:
     def process(self):
         samples = self.soak.samples
         before = [s.rss_kib for s in samples if SETTLED / 2 < s.seconds <= SETTLED * 3 / 2]
-        after = [s.rss_kib for s in samples[len(before):] if s.seconds > SETTLED * 3 / 2][-60:]
+        after = [s.rss_kib for s in samples if s.seconds > SETTLED * 3 / 2][-60:]
         if len(after) == 60 and not self.soak.options.no_memory:
             grown = statistics.median(after) - statistics.median(before)
             self.check(grown <= GROWTH_KIB, f"memory grew by {grown} KiB from the first minute on")
