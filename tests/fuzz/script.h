@@ -21,6 +21,7 @@
 #include "net/tcp.h"
 
 #define SCRIPT_OPEN_MAX 16
+#define SCRIPT_LOOKUPS_MAX 4
 
 static struct {
     struct str script;
@@ -28,8 +29,9 @@ static struct {
     bool slow_writes; /* some bytes a call, and every other time none */
     uint64_t writes;
     struct task *tasks;
-    struct timer timers; /* the head of a ring */
-    struct lookup *lookup;
+    struct timer timers;                        /* the head of a ring */
+    struct lookup *lookups[SCRIPT_LOOKUPS_MAX]; /* not answered yet */
+    unsigned n_lookups;
     struct tcp *open[SCRIPT_OPEN_MAX];
     unsigned n_open;
     void (*on_write)(struct str bytes); /* sees what is about to be written */
@@ -41,7 +43,7 @@ static void script_start(struct str script)
     net.writes = 0;
     net.tasks = NULL;
     net.timers.next = net.timers.prev = &net.timers;
-    net.lookup = NULL;
+    net.n_lookups = 0;
     net.n_open = 0;
 }
 
@@ -109,7 +111,7 @@ struct resolver *resolver_new(struct loop *loop)
 
 void resolver_free(struct resolver *resolver)
 {
-    CHECK(!net.lookup);
+    CHECK(net.n_lookups == 0);
     free(resolver);
 }
 
@@ -137,9 +139,10 @@ bool resolver_ask(struct resolver *resolver, struct str host, uint16_t port, str
 
     (void)resolver;
     (void)port;
-    CHECK(host.n > 0 && !net.lookup);
+    CHECK(host.n > 0);
     if (str_find(host, 's') < host.n) {
-        net.lookup = lookup;
+        CHECK(net.n_lookups < SCRIPT_LOOKUPS_MAX);
+        net.lookups[net.n_lookups++] = lookup;
         return false;
     }
     *addresses = known ? script_addresses() : NULL;
@@ -149,15 +152,15 @@ bool resolver_ask(struct resolver *resolver, struct str host, uint16_t port, str
 
 void resolver_cancel(struct lookup *lookup)
 {
-    if (net.lookup == lookup)
-        net.lookup = NULL;
+    for (unsigned i = 0; i < net.n_lookups; i++)
+        if (net.lookups[i] == lookup)
+            net.lookups[i--] = net.lookups[--net.n_lookups];
 }
 
 static void script_answer(void)
 {
-    struct lookup *lookup = net.lookup;
+    struct lookup *lookup = net.lookups[--net.n_lookups];
 
-    net.lookup = NULL;
     lookup->done(lookup, script_addresses(), NULL);
 }
 
