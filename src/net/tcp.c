@@ -141,7 +141,15 @@ static enum io tcp_write(struct stream *stream, const struct str *parts, unsigne
         *put = (size_t)sent;
         return IO_OK;
     }
-    return errno == EAGAIN ? IO_AGAIN : fail_io(tcp);
+    if (errno == EAGAIN) {
+        return IO_AGAIN;
+    }
+    enum io failed = fail_io(tcp);
+    if (errno != EPIPE && errno != ECONNRESET) {
+        /* The connection is whole (ENOBUFS, …), but the request is not: have the next read tell. */
+        shutdown(tcp->watcher.fd, SHUT_RDWR);
+    }
+    return failed;
 }
 
 static void tcp_want_write(struct stream *stream, bool want)
