@@ -18,8 +18,7 @@
  * word. abort ends it all the same when this returns. */
 static void on_abort(int number)
 {
-    static const char text[] =
-        "driller: given up: memory, threads or file descriptors are short\n";
+    static const char text[] = "driller: given up: memory, threads or file descriptors are short\n";
     ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
 
     (void)number;

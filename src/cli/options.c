@@ -277,7 +277,8 @@ const struct option option_table[OPT_COUNT] = {
             .metavar = "VERSION",
             .choices = http_versions,
             .summary = "1.1, 2 or 2-prior-knowledge",
-            .detail = "Default: HTTP/2 where a server offers it over TLS, else HTTP/1.1. 2: over TLS nothing else will do. 2-prior-knowledge: HTTP/2 at once, over TCP too.",
+            .detail = "Default: HTTP/2 where a server offers it over TLS, else HTTP/1.1. 2: over "
+                      "TLS nothing else will do. 2-prior-knowledge: HTTP/2 at once, over TCP too.",
         },
     [OPT_CONNECTIONS] =
         {
@@ -290,7 +291,8 @@ const struct option option_table[OPT_COUNT] = {
             .min = 1,
             .max = 10000,
             .summary = "HTTP/2: connections a worker has at least",
-            .detail = "The users of a worker share them. Default: 1, and more only past the server's limit of streams.",
+            .detail = "The users of a worker share them. Default: 1, and more only past the "
+                      "server's limit of streams.",
         },
     [OPT_NO_CHECK_CERTIFICATE] =
         {
@@ -366,7 +368,8 @@ const struct option option_table[OPT_COUNT] = {
             .group = WIRE,
             .metavar = "URL",
             .summary = "send everything through this proxy",
-            .detail = "http, https, socks5 or socks5h; it beats HTTP_PROXY, HTTPS_PROXY and ALL_PROXY. An empty URL: no proxy.",
+            .detail = "http, https, socks5 or socks5h; it beats HTTP_PROXY, HTTPS_PROXY and "
+                      "ALL_PROXY. An empty URL: no proxy.",
         },
     [OPT_NO_PROXY] =
         {
@@ -376,7 +379,8 @@ const struct option option_table[OPT_COUNT] = {
             .group = WIRE,
             .metavar = "LIST",
             .summary = "hosts that are reached without a proxy",
-            .detail = "Names, .suffixes, addresses, networks (10.0.0.0/8) or *, with commas; it beats NO_PROXY.",
+            .detail = "Names, .suffixes, addresses, networks (10.0.0.0/8) or *, with commas; it "
+                      "beats NO_PROXY.",
         },
     [OPT_RESOLVE] =
         {
@@ -553,8 +557,8 @@ const struct option option_table[OPT_COUNT] = {
 };
 
 const struct exclusion exclusions[] = {
-    {OPT_ITERATIONS, OPT_DURATION}, {OPT_REPORT, OPT_COMPARE}, {OPT_REPORT, OPT_THRESHOLD},
-    {OPT_STATS, OPT_COMPARE},       {OPT_LIST_TAGS, OPT_TAGS}, {OPT_LIST_TAGS, OPT_SKIP_TAGS},
+    {OPT_ITERATIONS, OPT_DURATION}, {OPT_REPORT, OPT_COMPARE},    {OPT_REPORT, OPT_THRESHOLD},
+    {OPT_STATS, OPT_COMPARE},       {OPT_LIST_TAGS, OPT_TAGS},    {OPT_LIST_TAGS, OPT_SKIP_TAGS},
     {OPT_IPV4, OPT_IPV6},           {OPT_UNIX_SOCKET, OPT_PROXY},
 };
 const size_t n_exclusions = sizeof(exclusions) / sizeof(exclusions[0]);

@@ -72,7 +72,8 @@ static bool set_tls(const struct arguments *arguments, const struct plan_tls *pl
         .cert = flag_or_plan(arguments, OPT_CERT, plan->cert),
         .key = flag_or_plan(arguments, OPT_KEY, plan->key),
         .key_password = wire->key_password,
-        .min_version = (min->times ? min->whole == TLS_MIN_1_3 : plan->only_1_3) ? TLS_1_3 : TLS_1_2,
+        .min_version =
+            (min->times ? min->whole == TLS_MIN_1_3 : plan->only_1_3) ? TLS_1_3 : TLS_1_2,
         .ciphers = flag_or_plan(arguments, OPT_CIPHERS, plan->ciphers),
         .insecure = arguments_has(arguments, OPT_NO_CHECK_CERTIFICATE) || plan->insecure,
     };

@@ -1,6 +1,6 @@
 /*
- * From the command line, the plan and the environment to how connections are made: HTTP versions, TLS,
- * proxies, addresses.
+ * From the command line, the plan and the environment to how connections are made: HTTP versions,
+ * TLS, proxies, addresses.
  */
 #ifndef CLI_WIRE_H
 #define CLI_WIRE_H

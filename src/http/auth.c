@@ -2,8 +2,7 @@
 
 static void base64(struct str s, struct buf *out)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *p = (const unsigned char *)s.p;
     for (size_t i = 0; i < s.n; i += 3) {
         size_t left = s.n - i;

@@ -14,7 +14,7 @@
 #include "net/loop.h"
 #include "net/tls.h"
 
-#define CLIENT_READ_BUFFER (256u * 1024)
+#define CLIENT_READ_BUFFER (256u << 10)
 #define CLIENT_MAX_ORIGINS 4096 /* beyond it, those that nobody uses go */
 #define CLIENT_BACKOFF_FROM 8   /* failures in a row */
 #define CLIENT_BACKOFF_MAX_NS (250 * 1000000ULL)
@@ -29,24 +29,24 @@ struct origin {
     struct origin *next; /* in the table */
     uint32_t hash;
     bool https;
-    bool pinned;         /* never forgotten */
+    bool pinned; /* never forgotten */
     uint16_t port;
-    struct str host;     /* as in Host: IPv6 in brackets */
-    struct str prefix;   /* "http://host:port" */
-    struct str authority;/* "host:port", the port only if it is not the scheme's own */
-    uint32_t users;      /* exchanges and connections that refer to it */
-    uint32_t failures;   /* connection attempts that failed since the last that did not */
+    struct str host;      /* as in Host: IPv6 in brackets */
+    struct str prefix;    /* "http://host:port" */
+    struct str authority; /* "host:port", the port only if it is not the scheme's own */
+    uint32_t users;       /* exchanges and connections that refer to it */
+    uint32_t failures;    /* connection attempts that failed since the last that did not */
     unsigned next_address;
-    uint64_t bad, bad_ns; /* addresses that have failed lately (a bit each), and when */
+    uint64_t bad, bad_ns;        /* addresses that have failed lately (a bit each), and when */
     const struct proxy *proxy;   /* NULL: reached directly */
     struct addresses *addresses; /* of the proxy, or its own; NULL: not asked yet */
     struct addresses *told;      /* its own, which a SOCKS 5 proxy is told; likewise */
-    struct conn *idle;   /* carrying nothing: last in, first out */
+    struct conn *idle;           /* carrying nothing: last in, first out */
     /* For sessions that multiplex, or may turn out to: */
     enum origin_protocol protocol;
     struct conn *shared; /* open, carrying any number of exchanges */
     unsigned n_shared;
-    unsigned opening;    /* connections that are being opened for whoever waits */
+    unsigned opening; /* connections that are being opened for whoever waits */
     struct exchange *waiting, **waiting_end;
     struct tls_sessions sessions; /* of https */
 };

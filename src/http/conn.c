@@ -78,8 +78,8 @@ void conn_stream_done(struct conn *conn, struct exchange *exchange, uint64_t now
     client_response(exchange, now_ns);
 }
 
-void conn_stream_failed(struct conn *conn, struct exchange *exchange,
-                        const struct failure *failure, bool retry, uint64_t now_ns)
+void conn_stream_failed(struct conn *conn, struct exchange *exchange, const struct failure *failure,
+                        bool retry, uint64_t now_ns)
 {
     (void)conn;
     exchange->conn = NULL;
@@ -190,7 +190,8 @@ static void conn_read(struct conn *conn)
     }
 }
 
-/* An idle connection has nothing to say: the server has closed it, or sent what nobody asked for. */
+/* An idle connection has nothing to say: the server has closed it, or sent what nobody asked for.
+ */
 static void idle_ready(struct conn *conn)
 {
     size_t extra = 0;

@@ -28,21 +28,21 @@ struct conn {
     struct tls *proxy_tls;              /* to an https proxy */
     struct tunnel *tunnel;              /* through a proxy */
     struct h1 h1;
-    struct session *session;   /* h1's, or one on the heap */
+    struct session *session; /* h1's, or one on the heap */
     struct client *client;
     struct origin *origin;
     struct exchange *exchange; /* whom it is opened for; NULL: for whoever waits */
     enum conn_state state;
     bool phases_told;
-    bool shared;              /* in the origin's list of shared connections */
-    bool reused;              /* it has carried an exchange before the present one */
-    uint64_t tried;           /* addresses, while opening: a bit each */
+    bool shared;    /* in the origin's list of shared connections */
+    bool reused;    /* it has carried an exchange before the present one */
+    uint64_t tried; /* addresses, while opening: a bit each */
     unsigned first_address, address;
-    uint32_t last_tag;        /* of the exchange that it carried last */
-    uint64_t phase_start_ns;  /* of the look-up or of a layer's connecting */
+    uint32_t last_tag;                 /* of the exchange that it carried last */
+    uint64_t phase_start_ns;           /* of the look-up or of a layer's connecting */
     uint64_t phases[EXCHANGE_TLS + 1]; /* of the opening, for the first exchange */
-    struct timer deadline;    /* of the opening */
-    struct timer attempt;     /* of one address, while there are others */
+    struct timer deadline;             /* of the opening */
+    struct timer attempt;              /* of one address, while there are others */
     struct lookup lookup;
     struct conn *prev, *next; /* in the origin's idle or shared list */
     struct task release;
@@ -72,8 +72,8 @@ void conn_done(struct conn *conn, struct exchange *exchange, bool reusable, uint
 /* The exchange's response is whole, and the connection carries others on. */
 void conn_stream_done(struct conn *conn, struct exchange *exchange, uint64_t now_ns);
 /* The exchange failed, and nothing is said of the connection. retry: it may be sent once more. */
-void conn_stream_failed(struct conn *conn, struct exchange *exchange,
-                        const struct failure *failure, bool retry, uint64_t now_ns);
+void conn_stream_failed(struct conn *conn, struct exchange *exchange, const struct failure *failure,
+                        bool retry, uint64_t now_ns);
 /* The session can take more exchanges than it could. */
 void conn_capacity_changed(struct conn *conn, uint64_t now_ns);
 /* The exchange failed; the connection is closed. */

@@ -97,7 +97,8 @@ void conn_connect(struct conn *conn)
             return;
         }
         timer_stop(&conn->attempt);
-        phase_over(conn, conn->tls && stream == &conn->tls->stream ? EXCHANGE_TLS : EXCHANGE_CONNECT,
+        phase_over(conn,
+                   conn->tls && stream == &conn->tls->stream ? EXCHANGE_TLS : EXCHANGE_CONNECT,
                    now_ns);
         conn->layer++;
     }
@@ -292,8 +293,7 @@ static void look_up(struct conn *conn, uint64_t now_ns)
     const struct addresses *addresses;
     const char *error = NULL;
     if (resolver_ask(conn->client->resolver, own ? origin->host : origin->proxy->host,
-                     own ? origin->port : origin->proxy->port, &conn->lookup, &addresses,
-                     &error)) {
+                     own ? origin->port : origin->proxy->port, &conn->lookup, &addresses, &error)) {
         resolved(conn, addresses, error, clock_ns());
     }
 }

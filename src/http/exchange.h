@@ -49,13 +49,13 @@ struct exchange {
     /* --- the caller's, set before client_send; slices must live until done --- */
     struct origin *origin; /* where it goes first */
     struct str method;
-    struct str target;   /* path and query, as in the head */
-    struct str head;     /* the whole head, its last empty line included */
+    struct str target; /* path and query, as in the head */
+    struct str head;   /* the whole head, its last empty line included */
     struct str body;
-    bool idempotent;     /* may be sent again after the keep-alive race */
+    bool idempotent; /* may be sent again after the keep-alive race */
     bool is_head;
-    bool expects;        /* the head has "Expect: 100-continue": the body waits for the word */
-    bool own_cookies;    /* the head has a Cookie field: the jar's are not added */
+    bool expects;     /* the head has "Expect: 100-continue": the body waits for the word */
+    bool own_cookies; /* the head has a Cookie field: the jar's are not added */
     struct jar *jar;
     struct response *keep; /* NULL: the response is read and dropped */
     bool keep_body;        /* with keep: its body too */
@@ -69,18 +69,18 @@ struct exchange {
     uint64_t phases[EXCHANGE_PHASES];
     uint64_t bytes_sent, bytes_received;
     struct exchange_notes notes;
-    bool noted; /* some note is not 0 */
+    bool noted;                  /* some note is not 0 */
     struct origin *final_origin; /* after redirects: with final_target, the final URL */
     struct str final_target;
 
     /* --- the client's own --- */
     struct client *client;
-    struct conn *conn;                /* NULL while it waits in its origin's queue */
-    struct exchange *next, **link;    /* in that queue */
+    struct conn *conn;             /* NULL while it waits in its origin's queue */
+    struct exchange *next, **link; /* in that queue */
     struct timer deadline;
     uint64_t sent_ns, first_ns; /* of the present hop; 0: not yet */
     uint64_t hop_sent;          /* bytes_sent when the present hop began */
-    uint16_t hops; /* redirects followed; --max-redirects allows 1,000 */
+    uint16_t hops;              /* redirects followed; --max-redirects allows 1,000 */
     bool retried;
     bool following;      /* the response that is being read is a redirect to be followed */
     bool bad_location;   /* … and has two Location fields */

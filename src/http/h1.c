@@ -223,8 +223,7 @@ static void take_heads(struct h1 *h1, const char *bytes, size_t n, uint64_t now_
     while (h1->state == H1_HEAD && h1->exchange == exchange && n > 0) {
         struct h1_head head;
         const char *why = NULL;
-        enum h1_result result =
-            h1_head_parse(bytes, n, h1->seen, exchange->is_head, &head, &why);
+        enum h1_result result = h1_head_parse(bytes, n, h1->seen, exchange->is_head, &head, &why);
         if (result == H1_PARTIAL) {
             h1->seen = n;
             keep_partial(h1, &partial, bytes, n);

@@ -9,8 +9,8 @@
 #include "http/session.h"
 
 #define H1_HOLD_NS 1000000000ULL /* how long a body waits for "100 Continue" */
-#define H1_INTERIM_MAX 16           /* 1xx responses before the final one */
-#define H1_WRITE_MAX (1024u * 1024) /* of a body, in one wake-up */
+#define H1_INTERIM_MAX 16        /* 1xx responses before the final one */
+#define H1_WRITE_MAX (1u << 20)  /* of a body, in one wake-up */
 
 enum h1_state { H1_IDLE, H1_HEAD, H1_BODY };
 
@@ -25,8 +25,8 @@ struct h1 {
     struct str head, body; /* what is still to be written */
     struct str held;       /* the body while the server's "100 Continue" is waited for */
     struct timer hold;
-    size_t seen;           /* bytes of `partial` that the parser has looked at */
-    struct buf partial;    /* an incomplete head; no memory otherwise */
+    size_t seen;        /* bytes of `partial` that the parser has looked at */
+    struct buf partial; /* an incomplete head; no memory otherwise */
     struct h1_body decoder;
 };
 

@@ -25,17 +25,17 @@ enum h1_framing {
 };
 
 struct h1_head {
-    uint16_t status;       /* 100 to 999 */
-    uint8_t minor;         /* HTTP/1.minor */
-    bool keep_alive;       /* the connection may be used again, as far as the head says */
-    bool lenient;          /* something was accepted that a strict reader refuses: bare LF, … */
-    bool both_lengths;     /* Content-Length beside chunked: chunked wins, not kept alive */
-    bool has_location;     /* there is at least one such field: look them up only then */
+    uint16_t status;   /* 100 to 999 */
+    uint8_t minor;     /* HTTP/1.minor */
+    bool keep_alive;   /* the connection may be used again, as far as the head says */
+    bool lenient;      /* something was accepted that a strict reader refuses: bare LF, … */
+    bool both_lengths; /* Content-Length beside chunked: chunked wins, not kept alive */
+    bool has_location; /* there is at least one such field: look them up only then */
     bool has_set_cookie;
     enum h1_framing framing;
-    uint64_t length;       /* of H1_LENGTH */
-    struct str fields;     /* the field lines, for h1_field_next; a slice of the input */
-    size_t size;           /* bytes of the head, its empty line included */
+    uint64_t length;   /* of H1_LENGTH */
+    struct str fields; /* the field lines, for h1_field_next; a slice of the input */
+    size_t size;       /* bytes of the head, its empty line included */
 };
 
 enum h1_result { H1_PARTIAL, H1_OK, H1_BAD, H1_TOO_LARGE };
@@ -83,9 +83,9 @@ struct h1_body {
 void h1_body_init(struct h1_body *body, const struct h1_head *head);
 
 enum h1_body_event {
-    H1_BODY_MORE,  /* all input was taken, and more is needed */
-    H1_BODY_DATA,  /* *piece is a slice of body bytes; call again with the rest */
-    H1_BODY_DONE,  /* the body is whole; bytes past *used belong to nobody */
+    H1_BODY_MORE, /* all input was taken, and more is needed */
+    H1_BODY_DATA, /* *piece is a slice of body bytes; call again with the rest */
+    H1_BODY_DONE, /* the body is whole; bytes past *used belong to nobody */
     H1_BODY_BAD,
     H1_BODY_TOO_LARGE
 };

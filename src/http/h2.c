@@ -19,9 +19,9 @@ struct h2_stream {
     struct h2_stream *prev, *next; /* of all that nghttp2 has not closed */
     struct exchange *exchange;     /* NULL: it has ended, or was given up */
     int32_t id;                    /* 0: it could not be submitted */
-    struct str body;   /* of the request, what is still to be sent */
-    bool sent;         /* END_STREAM has been sent */
-    bool has_head;     /* the final response's */
+    struct str body;               /* of the request, what is still to be sent */
+    bool sent;                     /* END_STREAM has been sent */
+    bool has_head;                 /* the final response's */
     bool has_location, has_set_cookie, too_large;
     uint8_t interim;
     unsigned status, n_fields;
@@ -35,9 +35,9 @@ struct h2 {
     struct h2_stream streams; /* head of a ring */
     unsigned n_streams;       /* those with an exchange */
     unsigned empty_data;
-    bool unsubmitted;         /* there is a stream that could not be submitted */
-    bool draining; /* the server takes no new streams */
-    bool dead;     /* failed: nothing is fed or written any more */
+    bool unsubmitted; /* there is a stream that could not be submitted */
+    bool draining;    /* the server takes no new streams */
+    bool dead;        /* failed: nothing is fed or written any more */
     uint64_t now_ns;
     const char *why; /* nghttp2's words for what is wrong */
     struct buf out;
@@ -89,9 +89,8 @@ static void stream_done(struct h2 *h2, struct h2_stream *stream)
 static void stream_failed(struct h2 *h2, struct h2_stream *stream, enum outcome outcome,
                           const char *text, bool retry)
 {
-    struct failure failure = {.outcome = outcome,
-                              .where = stream->has_head ? WHERE_BODY : WHERE_HEAD,
-                              .text = text};
+    struct failure failure = {
+        .outcome = outcome, .where = stream->has_head ? WHERE_BODY : WHERE_HEAD, .text = text};
     conn_stream_failed(h2->session.conn, detach(h2, stream), &failure, retry, h2->now_ns);
 }
 
@@ -274,8 +273,8 @@ static int on_error(nghttp2_session *ng, int code, const char *text, size_t n, v
     return 0;
 }
 
-static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *to, size_t max,
-                               uint32_t *flags, nghttp2_data_source *source, void *ctx)
+static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *to, size_t max, uint32_t *flags,
+                         nghttp2_data_source *source, void *ctx)
 {
     struct h2_stream *stream = source->ptr;
     size_t n = stream->body.n < max ? stream->body.n : max;
@@ -361,15 +360,14 @@ struct fields {
 
 static void field_add(struct fields *fields, struct str name, struct str value, uint8_t flags)
 {
-    fields->list[fields->n++] =
-        (nghttp2_nv){(uint8_t *)(uintptr_t)name.p, (uint8_t *)(uintptr_t)value.p, name.n, value.n,
-                     flags};
+    fields->list[fields->n++] = (nghttp2_nv){(uint8_t *)(uintptr_t)name.p,
+                                             (uint8_t *)(uintptr_t)value.p, name.n, value.n, flags};
 }
 
 static bool connection_field(struct str name)
 {
-    static const char *const names[] = {"host", "connection", "keep-alive", "proxy-connection",
-                                        "transfer-encoding", "upgrade"};
+    static const char *const names[] = {
+        "host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (str_eq_nocase(name, str_of(names[i]))) {
             return true;

@@ -27,9 +27,13 @@ static bool one_of(struct str name, const char *const *names)
 
 static bool goes_along(struct str name, bool same_origin, bool drop_body)
 {
-    static const char *const of_body[] = {"content-length",   "content-type",
-                                          "content-encoding", "content-language",
-                                          "content-location", "transfer-encoding", NULL};
+    static const char *const of_body[] = {"content-length",
+                                          "content-type",
+                                          "content-encoding",
+                                          "content-language",
+                                          "content-location",
+                                          "transfer-encoding",
+                                          NULL};
     static const char *const of_origin[] = {"host", "authorization", "cookie",
                                             "proxy-authorization", NULL};
     return !(drop_body && one_of(name, of_body)) && !(!same_origin && one_of(name, of_origin));

@@ -288,8 +288,8 @@ static void run_timers(struct loop *loop, uint64_t now)
     }
 }
 
-/* Runs due timers; how long to wait then in ns: 0 if there is something to do, UINT64_MAX if there is
- * no timer. One reading of the clock serves both. */
+/* Runs due timers; how long to wait then in ns: 0 if there is something to do, UINT64_MAX if there
+ * is no timer. One reading of the clock serves both. */
 static uint64_t time_to_wait(struct loop *loop)
 {
     uint64_t now = 0;

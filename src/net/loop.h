@@ -16,9 +16,9 @@ struct loop;
 
 /* NULL if the kernel refuses (descriptors, memory). */
 struct loop *loop_new(void);
-/* Runs the tasks that are left. Everything that was watched or started must be done with. False if a name look-up is
- * still under way in another thread: then the loop's memory is left to it, and the process should
- * end by _exit. NULL is allowed. */
+/* Runs the tasks that are left. Everything that was watched or started must be done with. False if
+ * a name look-up is still under way in another thread: then the loop's memory is left to it, and
+ * the process should end by _exit. NULL is allowed. */
 bool loop_free(struct loop *loop);
 
 /* Runs until loop_stop. */
@@ -88,8 +88,8 @@ static inline void timer_stop(struct timer *timer)
 
 /* --- tasks --- */
 
-/* Embedded; runs once at the end of this turn (of the next, if started by a task), or of a later one
- * if there are many: in order, some a turn. */
+/* Embedded; runs once at the end of this turn (of the next, if started by a task), or of a later
+ * one if there are many: in order, some a turn. */
 struct task {
     struct task *next;
     bool queued;

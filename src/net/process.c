@@ -49,7 +49,8 @@ static void close_handle(struct process *process, uv_handle_t *handle)
 
 static void report(struct task *task)
 {
-    struct process *process = (struct process *)(void *)((char *)task - offsetof(struct process, report));
+    struct process *process =
+        (struct process *)(void *)((char *)task - offsetof(struct process, report));
     timer_stop(&process->timer);
     process->end.output = buf_str(&process->output);
     process->end.first_line = buf_str(&process->line);
@@ -102,8 +103,7 @@ static void errors_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     }
     for (ssize_t i = 0; i < n && !process->line_done; i++) {
-        process->line_done =
-            buf->base[i] == '\n' || !buf_add_char(&process->line, buf->base[i]);
+        process->line_done = buf->base[i] == '\n' || !buf_add_char(&process->line, buf->base[i]);
     }
 }
 

@@ -87,8 +87,8 @@ static enum io tcp_read(struct stream *stream, char *bytes, size_t max, size_t *
 
 /* What is left after a discard of got bytes decides how many must be there before the next wake-up:
  * never more than are still to come, so that the last byte wakes. */
-static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch,
-                           size_t scratch_size, uint64_t *got)
+static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch, size_t scratch_size,
+                           uint64_t *got)
 {
     struct tcp *tcp = (struct tcp *)stream;
     if (max < TCP_DISCARD_MIN) {
@@ -141,7 +141,15 @@ static enum io tcp_write(struct stream *stream, const struct str *parts, unsigne
         *put = (size_t)sent;
         return IO_OK;
     }
-    return errno == EAGAIN ? IO_AGAIN : fail_io(tcp);
+    if (errno == EAGAIN) {
+        return IO_AGAIN;
+    }
+    enum io failed = fail_io(tcp);
+    if (errno != EPIPE && errno != ECONNRESET) {
+        /* The connection is whole (ENOBUFS, …), but the request is not: have the next read tell. */
+        shutdown(tcp->watcher.fd, SHUT_RDWR);
+    }
+    return failed;
 }
 
 static void tcp_want_write(struct stream *stream, bool want)

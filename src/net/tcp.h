@@ -9,7 +9,7 @@
 #include "net/stream.h"
 
 /* From this many bytes on, discard leaves the work to the kernel. */
-#define TCP_DISCARD_MIN (64u * 1024)
+#define TCP_DISCARD_MIN (64u << 10)
 
 struct tcp {
     struct stream stream; /* first */
@@ -27,9 +27,9 @@ struct tcp_ends {
 };
 
 /*
- * Begins to connect. IO_AGAIN: stream.ready will be called, then go on with ops->connect. IO_FAILED:
- * stream.failure (connect/refused, …/unreachable, …/no-port, …/fd-limit) says why, nothing is open.
- * ready is the owner's callback.
+ * Begins to connect. IO_AGAIN: stream.ready will be called, then go on with ops->connect.
+ * IO_FAILED: stream.failure (connect/refused, …/unreachable, …/no-port, …/fd-limit) says why,
+ * nothing is open. ready is the owner's callback.
  */
 enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct tcp_ends *ends,
                     void (*ready)(struct stream *stream, unsigned events));

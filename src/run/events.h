@@ -36,20 +36,20 @@ enum event_kind {
 /* All slices live until the formatter returns. */
 struct event {
     enum event_kind kind;
-    struct str name;       /* the step's, rendered */
-    struct str stat_name;  /* as written: what statistics and reports go by */
+    struct str name;      /* the step's, rendered */
+    struct str stat_name; /* as written: what statistics and reports go by */
     struct str key, value, got;
     /* EVENT_SEND and EVENT_DONE */
-    struct str url;        /* as rendered, credentials as *** */
-    struct str method;     /* EVENT_SEND */
-    struct str head;       /* EVENT_SEND: the request's field lines; EVENT_DONE: the response's */
+    struct str url;    /* as rendered, credentials as *** */
+    struct str method; /* EVENT_SEND */
+    struct str head;   /* EVENT_SEND: the request's field lines; EVENT_DONE: the response's */
     enum outcome outcome;
     enum outcome_where where;
     unsigned status;
     uint64_t latency_ns;
-    struct str cause;      /* the detail of a failure: the errno's text, "two Location fields" */
-    struct str final_url;  /* after redirects, credentials as *** */
-    struct str body;       /* p NULL unless the step keeps it */
+    struct str cause;     /* the detail of a failure: the errno's text, "two Location fields" */
+    struct str final_url; /* after redirects, credentials as *** */
+    struct str body;      /* p NULL unless the step keeps it */
 };
 
 /* Called on workers' threads, concurrently; must not block. */

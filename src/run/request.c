@@ -46,8 +46,7 @@ static size_t authority_length(const struct template *url)
     return n < text.n || url->constant ? n : 0;
 }
 
-static void prepare_authority(struct prepared *prepared, struct client *client,
-                              struct arena *arena)
+static void prepare_authority(struct prepared *prepared, struct client *client, struct arena *arena)
 {
     const struct step_request *request = &prepared->step->request;
     struct str text = template_text(&request->url);
@@ -191,7 +190,8 @@ static enum render_result render_url(const struct prepared *prepared, const stru
         return RENDER_MISSING;
     }
     if (has_control(text)) {
-        return local(problem, prepared, STR("url"), "holds a line break or another control character");
+        return local(problem, prepared, STR("url"),
+                     "holds a line break or another control character");
     }
     if (text.n > URL_MAX) {
         return local(problem, prepared, STR("url"), "is longer than 65536 bytes");

@@ -18,20 +18,20 @@ struct request {
     struct str head;   /* with its empty line */
     struct str target; /* a slice of head or of the same bytes */
     struct str body;
-    struct str shown;  /* the URL as rendered, credentials as *** */
-    struct str name;   /* the step's, rendered */
+    struct str shown; /* the URL as rendered, credentials as *** */
+    struct str name;  /* the step's, rendered */
 };
 
 /* A request step, made ready. */
 struct prepared {
     const struct step *step;
-    bool fixed;            /* `request` is complete, nothing is rendered */
-    bool fixed_authority;  /* scheme, host and port do not depend on variables */
-    bool own_cookies;      /* the plan sets Cookie */
-    bool expects;          /* … and Expect */
+    bool fixed;           /* `request` is complete, nothing is rendered */
+    bool fixed_authority; /* scheme, host and port do not depend on variables */
+    bool own_cookies;     /* the plan sets Cookie */
+    bool expects;         /* … and Expect */
     bool idempotent, is_head;
-    struct request request; /* its origin with fixed_authority; all of it if fixed */
-    size_t authority_n;     /* bytes of the rendered URL before its path, with fixed_authority */
+    struct request request;   /* its origin with fixed_authority; all of it if fixed */
+    size_t authority_n;       /* bytes of the rendered URL before its path, with fixed_authority */
     struct str authorization; /* "Basic …" of the URL's credentials, or empty */
     bool sets_host, sets_agent, sets_accept, sets_authorization;
 };
@@ -47,16 +47,16 @@ enum render_result {
 };
 struct render_problem {
     const struct path *path;
-    const void *where;  /* identifies the place, for "once" */
-    struct str part;    /* the header's name; empty: the URL */
-    const char *text;   /* static */
+    const void *where; /* identifies the place, for "once" */
+    struct str part;   /* the header's name; empty: the URL */
+    const char *text;  /* static */
 };
 
 /* Finds a path's text; as vars_text, or a relaxed wrapper of it. */
 struct renderer {
     path_resolver resolve;
     void *ctx;
-    struct buf *out;  /* the user's; *request's slices point into it */
+    struct buf *out;     /* the user's; *request's slices point into it */
     struct buf *scratch; /* the worker's */
 };
 

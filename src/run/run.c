@@ -219,8 +219,8 @@ bool run(const struct run_options *options, struct snapshot *snapshot, struct ru
     bool made = true;
     unsigned n = 0;
     while (n < options->workers && made) {
-        uint64_t share = options->concurrency / options->workers +
-                         (n < options->concurrency % options->workers);
+        uint64_t share =
+            options->concurrency / options->workers + (n < options->concurrency % options->workers);
         made = worker_init(&workers[n], &shared, n, share, why);
         n++;
     }

@@ -14,30 +14,30 @@
 
 struct run_options {
     const struct plan *plan;
-    uint64_t concurrency;  /* users in all, ≥ 1 */
-    uint64_t iterations;   /* in all; 0: no limit (then duration_ns is set) */
-    uint64_t duration_ns;  /* 0: none */
+    uint64_t concurrency; /* users in all, ≥ 1 */
+    uint64_t iterations;  /* in all; 0: no limit (then duration_ns is set) */
+    uint64_t duration_ns; /* 0: none */
     uint64_t rampup_ns;
-    unsigned workers;      /* ≥ 1, ≤ concurrency */
+    unsigned workers;             /* ≥ 1, ≤ concurrency */
     struct client_options client; /* the wire; idle_bytes and ctx are the workers' */
-    bool relaxed;          /* a missing variable is an empty text and a warning */
-    bool wants_lines;      /* call the formatter for every event, not only failures and warnings */
-    bool wants_verbose;    /* EVENT_SEND too, and fields and bodies in EVENT_DONE */
-    bool wants_report;     /* EVENT_DONE for every request, whatever wants_lines says */
+    bool relaxed;                 /* a missing variable is an empty text and a warning */
+    bool wants_lines;   /* call the formatter for every event, not only failures and warnings */
+    bool wants_verbose; /* EVENT_SEND too, and fields and bodies in EVENT_DONE */
+    bool wants_report;  /* EVENT_DONE for every request, whatever wants_lines says */
     event_formatter format;
     output_writer write;
-    void *ctx;             /* of both */
-    int reader_fd;         /* the run ends when whoever reads this pipe is gone; -1: none */
+    void *ctx;     /* of both */
+    int reader_fd; /* the run ends when whoever reads this pipe is gone; -1: none */
 };
 
 struct run_result {
-    int signal;               /* 0, SIGINT or SIGTERM */
-    bool write_failed;        /* the writer returned false: the run was ended for it */
-    bool reader_gone;         /* nobody reads reader_fd any more: likewise */
+    int signal;        /* 0, SIGINT or SIGTERM */
+    bool write_failed; /* the writer returned false: the run was ended for it */
+    bool reader_gone;  /* nobody reads reader_fd any more: likewise */
     uint64_t assertions_failed;
-    uint64_t abandoned;       /* iterations given up for a missing variable */
-    uint64_t not_sent;        /* requests with the outcome local */
-    bool leaves_threads;      /* a name look-up would not end: leave by _exit, not exit */
+    uint64_t abandoned;  /* iterations given up for a missing variable */
+    uint64_t not_sent;   /* requests with the outcome local */
+    bool leaves_threads; /* a name look-up would not end: leave by _exit, not exit */
 };
 
 /*
@@ -50,8 +50,8 @@ bool run_check_descriptors(uint64_t concurrency, unsigned workers, uint64_t *nee
 /*
  * Runs until all iterations are done, the duration is over, or SIGINT or SIGTERM (whose
  * dispositions are the run's while it goes on; a second signal ends the process at once).
- * *snapshot is initialised and filled; snapshot_fini it. False only if threads or the loop cannot be made (*why, static);
- * nothing was sent then.
+ * *snapshot is initialised and filled; snapshot_fini it. False only if threads or the loop cannot
+ * be made (*why, static); nothing was sent then.
  */
 bool run(const struct run_options *options, struct snapshot *snapshot, struct run_result *result,
          const char **why);

@@ -8,7 +8,7 @@
 #include "http/charset.h"
 #include "http/h1_parse.h"
 
-#define KEPT_BYTES (64u * 1024)
+#define KEPT_BYTES (64u << 10)
 
 void vars_init(struct vars *vars, const struct plan *plan, const struct jar *jar)
 {
@@ -122,8 +122,8 @@ static struct str body_text(struct var *var)
 static bool body_json(struct var *var, struct str *json)
 {
     if (var->body_state == BODY_UNREAD) {
-        struct str text = charset_is_utf8(body_charset(var)) ? buf_str(&var->response->body)
-                                                             : body_text(var);
+        struct str text =
+            charset_is_utf8(body_charset(var)) ? buf_str(&var->response->body) : body_text(var);
         var->body_state = json_check(text, &var->json) ? BODY_JSON : BODY_NO_JSON;
     }
     *json = var->json;
@@ -253,8 +253,7 @@ static bool response_text(struct var *var, const struct json_key *keys, size_t n
             headers_json(var, out);
             return true;
         }
-        return n == 2 && header_find(var, keys[1].text, &value) &&
-               (header_text(value, out), true);
+        return n == 2 && header_find(var, keys[1].text, &value) && (header_text(value, out), true);
     }
     if (n > 1) {
         return false;
@@ -309,8 +308,7 @@ bool vars_text(void *ctx, const struct path *path, struct buf *out)
     case SLOT_INDEX:
         return path->n_keys == 0 && (buf_add_u64(out, vars->index), true);
     case SLOT_ITEM:
-        return vars->items &&
-               items_text(vars->items, vars->item, path->keys, path->n_keys, out);
+        return vars->items && items_text(vars->items, vars->item, path->keys, path->n_keys, out);
     case SLOT_COOKIES:
         return cookies_text(vars->jar, path, out);
     default:

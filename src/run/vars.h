@@ -19,17 +19,17 @@ enum body_state { BODY_UNREAD, BODY_JSON, BODY_NO_JSON };
 
 struct var {
     enum var_kind kind;
-    struct buf text;            /* VAR_TEXT */
-    struct response *response;  /* VAR_RESPONSE; kept while unset, for its memory */
+    struct buf text;           /* VAR_TEXT */
+    struct response *response; /* VAR_RESPONSE; kept while unset, for its memory */
     enum body_state body_state;
-    struct str json;            /* the checked document, in response->body or in utf8 */
-    bool decoded;               /* utf8 holds the body as UTF-8 */
+    struct str json; /* the checked document, in response->body or in utf8 */
+    bool decoded;    /* utf8 holds the body as UTF-8 */
     struct buf utf8;
 };
 
 struct vars {
     const struct plan *plan;
-    struct var *own;          /* by slot − SLOT_FIRST_OWN; NULL until the first one is set */
+    struct var *own; /* by slot − SLOT_FIRST_OWN; NULL until the first one is set */
     uint64_t iteration, index;
     const struct items *items; /* NULL: no item yet */
     uint64_t item;

@@ -72,8 +72,7 @@ static bool begin_iteration(struct vu *vu)
     if (limit && atomic_load_explicit(&shared->next_iteration, memory_order_relaxed) >= limit) {
         return false;
     }
-    uint64_t number =
-        atomic_fetch_add_explicit(&shared->next_iteration, 1, memory_order_relaxed);
+    uint64_t number = atomic_fetch_add_explicit(&shared->next_iteration, 1, memory_order_relaxed);
     if (limit && number >= limit) {
         return false;
     }

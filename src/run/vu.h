@@ -22,15 +22,15 @@ struct vu {
     struct worker *worker;
     enum vu_state state;
     bool in_iteration;
-    bool paused;      /* has waited for an origin that is down; the next attempt is due */
+    bool paused; /* has waited for an origin that is down; the next attempt is due */
     uint32_t step;
-    uint64_t item;    /* of the present step */
+    uint64_t item; /* of the present step */
     uint64_t iteration_start_ns;
     struct vars vars;
     struct jar jar;
     struct exchange exchange;
     struct request request;
-    struct buf text;  /* what `request` points into */
+    struct buf text;           /* what `request` points into */
     struct response *incoming; /* where the next kept response goes */
     struct process *process;
     struct timer timer;

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "run/vu.h"
 
-#define KEPT_BYTES (64u * 1024)
+#define KEPT_BYTES (64u << 10)
 
 _Static_assert((int)PHASE_COUNT == (int)EXCHANGE_PHASES && (int)PHASE_BODY == (int)EXCHANGE_BODY &&
                    PHASE_NONE == EXCHANGE_NONE,
@@ -28,8 +28,7 @@ static bool wanted(const struct run_options *options, const struct event *event)
 }
 
 /* A request that is not sent: counted, said, and over. */
-static void not_sent(struct vu *vu, const struct step *step, enum outcome outcome,
-                     struct str cause)
+static void not_sent(struct vu *vu, const struct step *step, enum outcome outcome, struct str cause)
 {
     struct worker *worker = vu->worker;
     struct sample sample = {.outcome = outcome};
@@ -115,8 +114,8 @@ static void say_send(struct vu *vu, const struct step *step, const struct prepar
                           .stat_name = step->name.source,
                           .url = request->shown,
                           .method = step->request.method};
-    event.head = request_shown_fields(
-        prepared, exchange->wire.n ? buf_str(&exchange->wire) : exchange->head);
+    event.head = request_shown_fields(prepared,
+                                      exchange->wire.n ? buf_str(&exchange->wire) : exchange->head);
     worker_event(vu->worker, &event);
 }
 

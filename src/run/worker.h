@@ -19,7 +19,7 @@
 #include "run/vars.h"
 #include "stats/recorder.h"
 
-#define OUTPUT_PIECE (32u * 1024) /* handed on at this size, or after … */
+#define OUTPUT_PIECE (32u << 10) /* handed on at this size, or after … */
 #define OUTPUT_DELAY_NS (40 * 1000000ULL)
 
 /* What all workers share; all of it read only but for the atomics. */
@@ -43,7 +43,7 @@ struct worker {
     struct loop *loop;
     struct client *client;
     struct blocks blocks;
-    struct arena arena; /* of what is prepared */
+    struct arena arena;        /* of what is prepared */
     struct prepared *prepared; /* by step */
     struct recorder recorder;
     struct outputs outputs;
@@ -51,9 +51,9 @@ struct worker {
     struct vu *users;
     size_t n_users, active;
     struct timer deadline, flush;
-    bool ending;        /* no user takes another step */
-    uint64_t ended_ns;  /* since then */
-    size_t processes;   /* children that still run */
+    bool ending;       /* no user takes another step */
+    uint64_t ended_ns; /* since then */
+    size_t processes;  /* children that still run */
     uint64_t assertions_failed, abandoned, not_sent;
     bool leaves_loop; /* a name look-up would not end: the loop stays behind */
 };

@@ -1,10 +1,10 @@
 /*
  * Makes calls of the C library fail, for tests: LD_PRELOAD it and say in the environment which.
  *
- *   INJECT=FUNCTION:N:once|ever[:ERROR]   the N-th call (from 1), or it and all after it, fails with
- *                                         this errno (getaddrinfo: returns it; ERROR "hang": the
- *                                         call sleeps for a minute)
- *   INJECT_REACHED=FILE                   is made when the N-th call comes
+ *   INJECT=FUNCTION:N:once|ever[:ERROR]  the N-th call (from 1), or it and all after it, fails
+ *                                        with this errno; getaddrinfo returns it; "hang": the
+ *                                        call sleeps for a minute
+ *   INJECT_REACHED=FILE                  is made when the N-th call comes
  *
  * Counted are the program's own calls and those of its libraries by way of the dynamic linker.
  * write and fsync count on files and on standard output only: that a write to an eventfd or a pipe
@@ -108,8 +108,8 @@ void *realloc(void *old, size_t size)
     return fails("realloc") ? NULL : __libc_realloc(old, size);
 }
 
-FORWARD(void *, mmap, MAP_FAILED, (void *at, size_t n, int prot, int flags, int fd, off_t offset), at,
-        n, prot, flags, fd, offset)
+FORWARD(void *, mmap, MAP_FAILED, (void *at, size_t n, int prot, int flags, int fd, off_t offset),
+        at, n, prot, flags, fd, offset)
 FORWARD(int, pthread_create, error,
         (pthread_t * thread, const pthread_attr_t *attr, void *(*run)(void *), void *ctx), thread,
         attr, run, ctx)
@@ -128,8 +128,8 @@ FORWARD(int, linkat, -1, (int from, const char *old, int to, const char *new, in
         to, new, flags)
 FORWARD(pid_t, fork, -1, (void))
 FORWARD(int, pipe2, -1, (int fds[2], int flags), fds, flags)
-FORWARD(int, socketpair, -1, (int domain, int type, int protocol, int fds[2]), domain, type, protocol,
-        fds)
+FORWARD(int, socketpair, -1, (int domain, int type, int protocol, int fds[2]), domain, type,
+        protocol, fds)
 FORWARD(ssize_t, recv, -1, (int fd, void *to, size_t n, int flags), fd, to, n, flags)
 FORWARD(ssize_t, send, -1, (int fd, const void *from, size_t n, int flags), fd, from, n, flags)
 

@@ -218,11 +218,24 @@ def test_no_answer(drive, raw_server):
 @pytest.mark.fault("L-6")
 def test_next_requests_after_a_timeout(drive, raw_server):
     """A user whose request timed out goes on, on a new connection."""
-    server = raw_server([HANG, ok(), HANG, ok()])
-    run = drive("run", server.url, "-p", 1, "-i", 4, "--timeout", 0.3, "--stats-format", "json")
-    assert run.json["global"]["status_counts"] == {"200": 2, "520": 2}
-    assert server.connections == 3
+    closed = []
+
+    def serve(connection):
+        while connection.read_request().number % 2:
+            connection.send(ok())
+        try:
+            connection.hang()
+        except Ended:
+            closed.append(len(server.requests))
+            raise
+
+    server = raw_server(serve)
+    run = drive("run", server.url, "-p", 1, "-i", 6, "--timeout", 0.3, "--stats-format", "json")
+    assert run.json["global"]["status_counts"] == {"200": 3, "520": 3}
+    assert server.connections == 4
     check_server(run.json, server)
+    server.stop()
+    assert closed[0] < 6  # that connection was closed then, and not at the end of the run
 
 
 @pytest.mark.fault("L-7")

@@ -57,6 +57,8 @@ CHUNKS = [
     *(fault("H-3", size.decode("latin-1") or "empty", sized(size), BAD_BODY)
       for size in (b"10000000000000002", b"f" * 17, b"f" * 100, b"-2", b"+2", b"0x2", b"zz", b"",
                    b"0_2e", b" 2", b"\xb2")),
+    fault("H-3", "empty, as the last", chunked(b"2\r\nok\r\n\r\n\r\n"), BAD_BODY),
+    fault("H-3", "only an extension", chunked(b";a=b\r\n\r\n"), BAD_BODY),
     fault("H-3", "16 digits", sized(b"f" * 16), CUT_BODY, CLOSE),
     fault("H-4", "no line end", chunked(b"2\r\nokX0\r\n\r\n"), BAD_BODY),
     fault("H-4", "next chunk at once", chunked(b"2\r\nok0\r\n\r\n"), BAD_BODY),

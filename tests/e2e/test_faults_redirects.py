@@ -319,6 +319,7 @@ def test_cookies_of_the_plan_stand_in_place(go, raw_server):
     assert other.requests[0].field("Cookie") == "a=1"
 
 
+@pytest.mark.threads
 @pytest.mark.fault("K-7")
 def test_users_share_no_cookies(drive, plan, raw_server):
     """Nor do the iterations of one: each logs in without a cookie and then has its own."""

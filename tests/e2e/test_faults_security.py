@@ -69,6 +69,30 @@ def test_secrets_are_in_no_fault(drive, plan):
             assert base.startswith("us-") or "us-canary" not in run.stderr, run
 
 
+# --- commands ---
+
+@pytest.mark.fault("Z-2")
+@pytest.mark.parametrize("value, origin", [
+    ("{{ x.text }}", "a response"), ("{{ x.headers.a }}", "a response"), ("{{ cookies.c }}", "a response"),
+    ("{{ item.a }}", "a data file"), ("{{ HOME }}", "the environment"), ("{{ y }}", "a response"),
+])
+def test_foreign_values_in_commands_are_warned_of(drive, plan, value, origin):
+    plan("a\n1\n", "d.csv")
+    plan("base: http://127.0.0.1:1\nplan:\n  - {request: {url: /}, assign: x}\n"
+         "  - {request: {url: /}, with_items_from_csv: d.csv}\n"
+         "  - assign: {key: y, value: 'a {{ x.text }}'}\n"
+         f"  - exec: {{command: 'true {value}'}}\n")
+    run = drive("validate", "plan.yml", env={"HOME": "/"})
+    assert run.code == 0 and "warning: plan.yml:6:21: " in run.stderr and origin in run.stderr, run
+    assert "whoever can choose the value can run commands here" in run.stderr
+
+
+@pytest.mark.fault("Z-2")
+def test_values_of_the_plan_itself_are_not(drive, plan):
+    plan("plan:\n  - assign: {key: y, value: one}\n  - exec: {command: 'echo {{ y }} {{ iteration }}'}\n")
+    assert drive("validate", "plan.yml").stderr == ""
+
+
 # --- files ---
 
 @pytest.mark.fault("Z-4")

@@ -23,7 +23,7 @@ static void check_faults(const struct faults *faults)
 
 static void check_settings(const struct arguments *arguments, struct faults *faults)
 {
-    static const struct str text = {"plan:\n- request: {url: /}\n", 26};
+    const struct str text = STR("base: http://h\nplan:\n- request: {url: /}\n");
     const struct plan_options options = {
         .base = {arguments->options[OPT_BASE_URL].text,
                  str_of(arguments->options[OPT_BASE_URL].text).n},

@@ -4,7 +4,7 @@
  * linked with these functions instead of those of net/loop.c, net/dns.c and net/tcp.c.
  *
  * The script is shared by all connections. It is what they read, but for 0xff and the byte behind:
- *   A nothing can be read now     E the server ends the connection     R it breaks
+ *   A nothing happens now         E the server ends the connection     R it breaks
  *   F connecting fails            W writing fails                      I idle connections are ready
  *   T the time limit passes       X the user gives up
  * Behind the end of the script, connections end.
@@ -21,6 +21,7 @@
 #include "net/tcp.h"
 
 #define SCRIPT_OPEN_MAX 16
+#define SCRIPT_LOOKUPS_MAX 4
 
 static struct {
     struct str script;
@@ -28,8 +29,9 @@ static struct {
     bool slow_writes; /* some bytes a call, and every other time none */
     uint64_t writes;
     struct task *tasks;
-    struct timer timers; /* the head of a ring */
-    struct lookup *lookup;
+    struct timer timers;                        /* the head of a ring */
+    struct lookup *lookups[SCRIPT_LOOKUPS_MAX]; /* not answered yet */
+    unsigned n_lookups;
     struct tcp *open[SCRIPT_OPEN_MAX];
     unsigned n_open;
     void (*on_write)(struct str bytes); /* sees what is about to be written */
@@ -41,7 +43,7 @@ static void script_start(struct str script)
     net.writes = 0;
     net.tasks = NULL;
     net.timers.next = net.timers.prev = &net.timers;
-    net.lookup = NULL;
+    net.n_lookups = 0;
     net.n_open = 0;
 }
 
@@ -110,7 +112,7 @@ struct resolver *resolver_new(struct loop *loop, const struct resolver_options *
 
 void resolver_free(struct resolver *resolver)
 {
-    CHECK(!net.lookup);
+    CHECK(net.n_lookups == 0);
     free(resolver);
 }
 
@@ -138,9 +140,10 @@ bool resolver_ask(struct resolver *resolver, struct str host, uint16_t port, str
 
     (void)resolver;
     (void)port;
-    CHECK(host.n > 0 && !net.lookup);
+    CHECK(host.n > 0);
     if (str_find(host, 's') < host.n) {
-        net.lookup = lookup;
+        CHECK(net.n_lookups < SCRIPT_LOOKUPS_MAX);
+        net.lookups[net.n_lookups++] = lookup;
         return false;
     }
     *addresses = known ? script_addresses() : NULL;
@@ -150,15 +153,15 @@ bool resolver_ask(struct resolver *resolver, struct str host, uint16_t port, str
 
 void resolver_cancel(struct lookup *lookup)
 {
-    if (net.lookup == lookup)
-        net.lookup = NULL;
+    for (unsigned i = 0; i < net.n_lookups; i++)
+        if (net.lookups[i] == lookup)
+            net.lookups[i--] = net.lookups[--net.n_lookups];
 }
 
 static void script_answer(void)
 {
-    struct lookup *lookup = net.lookup;
+    struct lookup *lookup = net.lookups[--net.n_lookups];
 
-    net.lookup = NULL;
     lookup->done(lookup, script_addresses(), NULL);
 }
 
@@ -174,6 +177,8 @@ static enum io script_connect(struct stream *stream)
 {
     struct tcp *tcp = (struct tcp *)stream;
 
+    if (script_says('A'))
+        return IO_AGAIN;
     if (script_says('F'))
         return script_fail(stream, OUTCOME_CONNECT_REFUSED);
     tcp->connecting = false;

@@ -141,7 +141,7 @@ static void test_conversion(void **state)
         assert_true(charset_to_utf8((struct str){copy, n}, str_of(CASES[i].charset), &out));
         if (!str_eq(buf_str(&out), str_of(CASES[i].text)))
             print_error("case %zu, %s: \"%.*s\" is not \"%s\"\n", i, CASES[i].charset, (int)out.n,
-                        out.p, CASES[i].text);
+                        out.p ? out.p : "", CASES[i].text);
         assert_true(str_eq(buf_str(&out), str_of(CASES[i].text)));
         buf_fini(&out);
         free(copy);
