@@ -33,7 +33,7 @@ ARROWS = {
 FOREIGN = {
     "uv.h": "net/",
     "openssl/": "net/tls_openssl.h",
-    "nghttp2/": "http/h2.c",
+    "nghttp2/": "http/h2_fields.h",
     "zlib.h": "http/body.c",
     "brotli/": "http/body.c",
     "zstd.h": "http/body.c",

@@ -1,6 +1,5 @@
 #include "cli/wire.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
@@ -100,6 +99,38 @@ static void set_http(const struct arguments *arguments, struct client_options *c
     client->connect_timeout_ns = timeout->times ? duration_of_seconds(timeout->number) : 0;
 }
 
+typedef const char *(*add_override)(struct dns_overrides *overrides, struct str text);
+
+static bool add_overrides(const struct arguments *arguments, enum option_id id, add_override add,
+                          struct wire *wire, struct faults *faults)
+{
+    const struct option_value *value = &arguments->options[id];
+    bool good = true;
+
+    for (size_t i = 0; i < value->n; i++) {
+        const char *why = add(&wire->overrides, value->items[i]);
+
+        if (why)
+            faults_error(faults, PLACE_NONE, NULL, "%s: '%.*s': %s", option_table[id].name,
+                         (int)value->items[i].n, value->items[i].p, why);
+        good &= why == NULL;
+    }
+    return good;
+}
+
+static bool set_resolver(const struct arguments *arguments, struct wire *wire,
+                         struct client_options *client, struct faults *faults)
+{
+    client->resolver = (struct resolver_options){
+        .family = arguments_has(arguments, OPT_IPV4)   ? DNS_IPV4
+                  : arguments_has(arguments, OPT_IPV6) ? DNS_IPV6
+                                                       : DNS_ANY_FAMILY,
+        .overrides = &wire->overrides,
+    };
+    return add_overrides(arguments, OPT_RESOLVE, dns_overrides_resolve, wire, faults) &&
+           add_overrides(arguments, OPT_CONNECT_TO, dns_overrides_connect_to, wire, faults);
+}
+
 static bool set_proxies(const struct arguments *arguments, struct wire *wire,
                         struct client_options *client, struct faults *faults)
 {
@@ -137,26 +168,6 @@ static bool set_unix_socket(const char *path, struct wire *wire, struct client_o
     return true;
 }
 
-static bool read_address(struct str text, struct address *address)
-{
-    struct sockaddr_in *v4 = (struct sockaddr_in *)&address->storage;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address->storage;
-    char name[INET6_ADDRSTRLEN + 1];
-
-    if (text.n >= sizeof(name))
-        return false;
-    memcpy(name, text.p, text.n);
-    name[text.n] = '\0';
-    if (inet_pton(AF_INET, name, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        address->length = sizeof(*v4);
-        return true;
-    }
-    v6->sin6_family = AF_INET6;
-    address->length = sizeof(*v6);
-    return inet_pton(AF_INET6, name, &v6->sin6_addr) == 1;
-}
-
 static bool set_local(const struct option_value *local, struct wire *wire,
                       struct client_options *client, struct faults *faults)
 {
@@ -166,7 +177,7 @@ static bool set_local(const struct option_value *local, struct wire *wire,
     for (size_t i = 0; i < local->n; i++) {
         struct str text = local->items[i];
 
-        if (!read_address(text, &wire->local->list[wire->local->n++])) {
+        if (!address_parse(text, &wire->local->list[wire->local->n++])) {
             faults_error(faults, PLACE_NONE, "an address looks like 10.0.0.2 or fd00::2",
                          "--local-address: '%.*s' is not an address", (int)text.n, text.p);
             return false;
@@ -180,8 +191,10 @@ bool wire_make(const struct arguments *arguments, const struct plan *plan, struc
                struct client_options *client, struct faults *faults)
 {
     *wire = (struct wire){0};
+    dns_overrides_init(&wire->overrides);
     set_http(arguments, client);
     return set_tls(arguments, &plan->tls, wire, &client->tls, faults) &&
+           set_resolver(arguments, wire, client, faults) &&
            set_proxies(arguments, wire, client, faults) &&
            set_unix_socket(text_of(arguments, OPT_UNIX_SOCKET), wire, client, faults) &&
            set_local(&arguments->options[OPT_LOCAL_ADDRESS], wire, client, faults);
@@ -192,6 +205,7 @@ void wire_fini(struct wire *wire)
     if (wire->key_password)
         explicit_bzero(wire->key_password, strlen(wire->key_password));
     free(wire->key_password);
+    dns_overrides_fini(&wire->overrides);
     if (wire->has_proxies)
         proxies_fini(&wire->proxies);
     free(wire->address);

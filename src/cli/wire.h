@@ -15,6 +15,7 @@
 /* What client_options borrows from; owned. */
 struct wire {
     char *key_password;
+    struct dns_overrides overrides;
     bool has_proxies;
     struct proxies proxies;
     struct addresses *address; /* a Unix socket */

@@ -60,6 +60,7 @@ struct client_options {
     enum http_version http;
     unsigned connections;            /* shared ones that an origin has at least, with HTTP/2 */
     struct tls_options tls;          /* but offer_h2, which `http` decides */
+    struct resolver_options resolver;
     const struct proxies *proxies;   /* NULL: none */
     const struct addresses *address; /* a Unix socket in place of every host; NULL: none */
     const struct addresses *local;   /* where connections are made from, in turn; NULL: anywhere */

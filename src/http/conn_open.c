@@ -154,16 +154,21 @@ static void add_tunnel(struct conn *conn)
 {
     const struct origin *origin = conn->origin;
     const struct proxy *proxy = origin->proxy;
+    const struct dns_overrides *overrides = conn->client->options.resolver.overrides;
+    struct str host = origin->host;
+    uint16_t port = origin->port;
+    if (overrides) {
+        dns_overrides_detour(overrides, &host, &port);
+    }
     conn->tunnel = conn->tunnel ? conn->tunnel : xmalloc(sizeof *conn->tunnel);
     if (proxy->kind == PROXY_SOCKS5 || proxy->kind == PROXY_SOCKS5H) {
         const struct address *told =
             origin->told ? &origin->told->list[conn->first_address % origin->told->n] : NULL;
-        tunnel_init_socks(conn->tunnel, conn->stream, origin->host, origin->port,
+        tunnel_init_socks(conn->tunnel, conn->stream, host, port,
                           told ? (const struct sockaddr *)&told->storage : NULL, proxy->user,
                           proxy->password);
     } else {
-        tunnel_init_http(conn->tunnel, conn->stream, origin->host, origin->port,
-                         proxy->authorization);
+        tunnel_init_http(conn->tunnel, conn->stream, host, port, proxy->authorization);
     }
     add_layer(conn, &conn->tunnel->stream);
 }
@@ -292,6 +297,7 @@ static void look_up(struct conn *conn, uint64_t now_ns)
     bool own = missing == &origin->told || !origin->proxy;
     const struct addresses *addresses;
     const char *error = NULL;
+    conn->lookup.no_detour = !own;
     if (resolver_ask(conn->client->resolver, own ? origin->host : origin->proxy->host,
                      own ? origin->port : origin->proxy->port, &conn->lookup, &addresses, &error)) {
         resolved(conn, addresses, error, clock_ns());

@@ -1,6 +1,5 @@
 #include "http/h2.h"
 
-#include <nghttp2/nghttp2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +8,9 @@
 #include "base/mem.h"
 #include "http/client.h"
 #include "http/conn.h"
+#include "http/h2_fields.h"
 
 #define OUT_MAX (256u * 1024) /* frames gathered for one write */
-#define FIELDS_MAX 256        /* of a request */
 #define STREAMS_BEFORE_SETTINGS 100
 
 /* One exchange's stream. */
@@ -352,91 +351,19 @@ static void flush_soon(struct h2 *h2)
 
 /* --- requests --- */
 
-struct fields {
-    nghttp2_nv list[FIELDS_MAX];
-    size_t n;
-    struct buf lower; /* names in lower case; does not move once filled */
-};
-
-static void field_add(struct fields *fields, struct str name, struct str value, uint8_t flags)
-{
-    fields->list[fields->n++] = (nghttp2_nv){(uint8_t *)(uintptr_t)name.p,
-                                             (uint8_t *)(uintptr_t)value.p, name.n, value.n, flags};
-}
-
-static bool connection_field(struct str name)
-{
-    static const char *const names[] = {
-        "host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (str_eq_nocase(name, str_of(names[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct str lower(struct buf *store, struct str name)
-{
-    size_t at = store->n;
-    for (size_t i = 0; i < name.n; i++) {
-        char c = name.p[i];
-        buf_add_char(store, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
-    }
-    return buf_str_from(store, at);
-}
-
-/* The field list of a request whose HTTP/1 head is given; false if it has too many fields. */
-static bool make_fields(struct fields *fields, const struct exchange *exchange, struct str head)
-{
-    const struct origin *origin = exchange->final_origin;
-    struct str authority = origin->authority;
-    struct str rest = str_skip(head, str_find(head, '\n') + 1);
-    buf_reserve(&fields->lower, head.n);
-    fields->n = 4;
-    while (rest.n > 2) {
-        struct str line = {rest.p, str_find(rest, '\n')};
-        struct str name = {line.p, str_find(line, ':')};
-        struct str value = str_trim(str_skip(line, name.n + 1));
-        rest = str_skip(rest, line.n + 1);
-        if (str_eq_nocase(name, STR("host"))) {
-            authority = value;
-        }
-        if (name.n == line.n || connection_field(name)) {
-            continue;
-        }
-        if (fields->n == FIELDS_MAX) {
-            return false;
-        }
-        bool secret = str_eq_nocase(name, STR("authorization"));
-        field_add(fields, lower(&fields->lower, name), value,
-                  secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE);
-    }
-    size_t n = fields->n;
-    fields->n = 0;
-    field_add(fields, STR(":method"), exchange->method, NGHTTP2_NV_FLAG_NONE);
-    field_add(fields, STR(":scheme"), origin->https ? STR("https") : STR("http"),
-              NGHTTP2_NV_FLAG_NONE);
-    field_add(fields, STR(":authority"), authority, NGHTTP2_NV_FLAG_NONE);
-    field_add(fields, STR(":path"), exchange->final_target, NGHTTP2_NV_FLAG_NONE);
-    fields->n = n;
-    return true;
-}
-
 static void h2_submit(struct session *session, struct exchange *exchange, struct str head,
                       struct str body)
 {
     struct h2 *h2 = (struct h2 *)session;
     struct h2_stream *stream = stream_new(h2, exchange);
-    struct fields fields = {.n = 0};
-    buf_init(&fields.lower, BUF_NO_MAX);
+    struct h2_fields fields;
     stream->body = body;
     nghttp2_data_provider provider = {.source.ptr = stream, .read_callback = read_body};
-    stream->id = make_fields(&fields, exchange, head)
+    stream->id = h2_fields_make(&fields, exchange, head)
                      ? nghttp2_submit_request(h2->ng, NULL, fields.list, fields.n,
                                               body.n ? &provider : NULL, stream)
                      : -1;
-    buf_fini(&fields.lower);
+    h2_fields_fini(&fields);
     if (stream->id < 0) {
         stream->id = 0;
         h2->unsubmitted = true;

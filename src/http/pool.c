@@ -318,7 +318,7 @@ struct client *client_new(struct loop *loop, struct blocks *blocks,
     struct client *client = xcalloc(1, sizeof *client);
     client->loop = loop;
     client->blocks = blocks;
-    client->resolver = resolver_new(loop, NULL);
+    client->resolver = resolver_new(loop, &options->resolver);
     client->timeouts = loop_timers(loop, options->timeout_ns);
     if (options->connect_timeout_ns && options->connect_timeout_ns < options->timeout_ns) {
         client->connect_timeouts = loop_timers(loop, options->connect_timeout_ns);

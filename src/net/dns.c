@@ -94,14 +94,6 @@ static struct addresses *addresses_of(const struct addrinfo *info, uint16_t port
     return xrealloc(all, sizeof *all + all->n * sizeof(struct address));
 }
 
-struct addresses *addresses_copy(const struct addresses *addresses)
-{
-    size_t size = sizeof *addresses + addresses->n * sizeof addresses->list[0];
-    struct addresses *copy = xmalloc(size);
-    memcpy(copy, addresses, size);
-    return copy;
-}
-
 static void answered(uv_getaddrinfo_t *request, int status, struct addrinfo *info)
 {
     struct name *name = request->data;

@@ -10,24 +10,12 @@
 #include <sys/socket.h>
 
 #include "base/str.h"
+#include "net/addresses.h"
 #include "net/loop.h"
 #include "net/overrides.h"
 
 #define DNS_MAX_ADDRESSES 64
 #define DNS_MAX_NAMES 4096 /* kept by one resolver; beyond it the oldest answer goes */
-
-struct address {
-    struct sockaddr_storage storage;
-    socklen_t length;
-};
-
-struct addresses {
-    unsigned n;
-    struct address list[];
-};
-
-/* A copy on the heap. */
-struct addresses *addresses_copy(const struct addresses *addresses);
 
 struct resolver;
 

@@ -43,7 +43,7 @@ static void check_settings(const struct arguments *arguments, struct faults *fau
     if (plan && settings_make(arguments, plan, &settings, faults)) {
         CHECK(settings.run.workers >= 1 && settings.run.workers <= settings.run.concurrency);
         CHECK(settings.run.iterations || settings.run.duration_ns);
-        CHECK(settings.run.timeout_ns > 0);
+        CHECK(settings.run.client.timeout_ns > 0);
         CHECK(faults->errors == 0);
     } else {
         check_faults(faults);

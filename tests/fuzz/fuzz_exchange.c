@@ -278,6 +278,8 @@ static void play(struct str script, const struct settings *settings, struct resu
         .timeout_ns = 1,
         .max_body = settings->max_body,
         .max_redirects = settings->how >> 6,
+        .http = HTTP_1_1,
+        .tls = {.cacert = "/dev/null"}, /* there is no TLS here: https fails at once */
         .idle_bytes = on_idle_bytes,
     };
     struct user users[USERS_MAX];
@@ -294,8 +296,9 @@ static void play(struct str script, const struct settings *settings, struct resu
         user_init(&users[i], settings, client);
     run_users(users, settings->users);
     check_origins(client);
-    client_free(client);
+    client_close(client);
     script_run_tasks();
+    client_free(client);
     CHECK(net.n_open == 0 && net.timers.next == &net.timers && net.n_lookups == 0);
     *first = users[0].first;
     response_init(&users[0].first.response);

@@ -246,8 +246,8 @@ static void script_close(struct stream *stream)
             net.open[i--] = net.open[--net.n_open];
 }
 
-enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *address,
-                    socklen_t length, void (*ready)(struct stream *stream, unsigned events))
+enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct tcp_ends *ends,
+                    void (*ready)(struct stream *stream, unsigned events))
 {
     static const struct stream_ops ops = {
         .connect = script_connect,
@@ -258,8 +258,7 @@ enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct sockaddr *a
         .close = script_close,
     };
 
-    (void)address;
-    (void)length;
+    (void)ends;
     *tcp = (struct tcp){.stream = {.ops = &ops, .ready = ready}, .loop = loop, .connecting = true};
     if (script_says('F'))
         return script_fail(&tcp->stream, OUTCOME_CONNECT_UNREACHABLE);

@@ -233,8 +233,15 @@ static inline void on_idle_bytes(void *ctx, uint32_t tag)
 
 static inline void make_client(uint64_t timeout_ns, uint64_t max_body, unsigned max_redirects)
 {
-    struct client_options options = {timeout_ns, max_body, max_redirects, on_idle_bytes, &blocks};
+    struct client_options options = {.timeout_ns = timeout_ns,
+                                     .max_body = max_body,
+                                     .max_redirects = max_redirects,
+                                     .connections = 1,
+                                     .idle_bytes = on_idle_bytes,
+                                     .ctx = &blocks};
 
+    if (client)
+        client_close(client);
     client_free(client);
     client = client_new(loop, &blocks, &options);
     assert_non_null(client);
@@ -261,9 +268,10 @@ static inline int unmake(void **state)
     for (unsigned i = 0; i < n_served; i++)
         hang_up(&served[i], false);
     stop_listening();
-    client_free(client);
+    client_close(client);
     jar_clear(&jar);
     bool freed = loop_free(loop);
+    client_free(client);
     blocks_fini(&blocks);
     return freed ? 0 : -1;
 }

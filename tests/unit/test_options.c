@@ -317,7 +317,8 @@ static void test_table(void **state)
         assert_true(strncmp(option->name, "--", 2) == 0);
         assert_int_equal(has_value, option->metavar != NULL);
         assert_int_equal(option->type == TYPE_CHOICE, option->choices != NULL);
-        if (has_value && option->type != TYPE_TEXT && option->type != TYPE_CHOICE)
+        if (has_value && option->type != TYPE_TEXT && option->type != TYPE_REPEAT &&
+            option->type != TYPE_CHOICE)
             assert_non_null(option->wants);
         for (enum option_id other = 0; other < id; other++) {
             assert_string_not_equal(option->name, option_table[other].name);

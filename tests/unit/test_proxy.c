@@ -52,7 +52,7 @@ static void describe(const struct proxy *proxy, struct buf *out)
 static void expect(struct buf *got, const char *want, const char *what)
 {
     if (!str_eq(buf_str(got), str_of(want))) {
-        print_error("%s\n  got  %.*s\n  want %s\n", what, (int)got->n, got->p, want);
+        print_error("%s\n  got  %.*s\n  want %s\n", what, (int)got->n, got->p ? got->p : "", want);
     }
     assert_true(str_eq(buf_str(got), str_of(want)));
     buf_fini(got);

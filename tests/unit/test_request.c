@@ -77,7 +77,7 @@ static int make(void **state)
     vars = (struct vars){0};
     loop = loop_new();
     client = loop ? client_new(loop, &blocks,
-                               &(struct client_options){NS_PER_S, 1 << 20, 10, NULL, NULL})
+                               &(struct client_options){.timeout_ns = NS_PER_S})
                   : NULL;
     return client ? 0 : -1;
 }
@@ -90,8 +90,9 @@ static int unmake(void **state)
     buf_fini(&out);
     buf_fini(&scratch);
     arena_fini(&arena);
-    client_free(client);
+    client_close(client);
     bool freed = loop_free(loop);
+    client_free(client);
     blocks_fini(&blocks);
     return freed ? 0 : -1;
 }
@@ -308,7 +309,7 @@ static void test_a_nul_is_not_sent(void **state)
 
 static void test_urls_that_cannot_be_sent(void **state)
 {
-    static const char *const bad[] = {"ftp://h/",     "https://h/", "h/path",     "http://h:99999/",
+    static const char *const bad[] = {"ftp://h/",     "h/path",     "http://h:99999/",
                                       "http://",      "mailto:x",   "",           "http://a b/",
                                       "http://[::1/", "//h/",       "http://%zz/"};
 

@@ -53,8 +53,10 @@ static void wait_ready(void)
 
 static enum io begin(void)
 {
-    return tcp_connect(&tcp, loop, (const struct sockaddr *)&address, sizeof(address),
-                       count_and_stop);
+    struct tcp_ends ends = {.address = (const struct sockaddr *)&address,
+                            .length = sizeof(address)};
+
+    return tcp_connect(&tcp, loop, &ends, count_and_stop);
 }
 
 static int make(void **state)

@@ -1,0 +1,34 @@
+#include "net/addresses.h"
+
+#include <arpa/inet.h>
+
+#include "base/mem.h"
+
+struct addresses *addresses_copy(const struct addresses *addresses)
+{
+    size_t size = sizeof *addresses + addresses->n * sizeof addresses->list[0];
+    struct addresses *copy = xmalloc(size);
+    memcpy(copy, addresses, size);
+    return copy;
+}
+
+bool address_parse(struct str text, struct address *address)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&address->storage;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address->storage;
+    char name[INET6_ADDRSTRLEN + 1];
+    if (text.n >= sizeof name) {
+        return false;
+    }
+    memcpy(name, text.p, text.n);
+    name[text.n] = 0;
+    *address = (struct address){0};
+    if (inet_pton(AF_INET, name, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        address->length = sizeof *v4;
+        return true;
+    }
+    v6->sin6_family = AF_INET6;
+    address->length = sizeof *v6;
+    return inet_pton(AF_INET6, name, &v6->sin6_addr) == 1;
+}
