@@ -148,6 +148,7 @@ static void timed_out(struct timer *timer, uint64_t now_ns)
                                    .text = "no connection had room for it within --timeout"};
     } else if (conn->state == CONN_RESOLVING || conn->state == CONN_CONNECTING) {
         failure = conn_timeout(conn);
+        conn_address_failed(conn);
         conn->origin->failures++;
         exchange->client->failed++;
     } else if (exchange->first_ns == 0) {

@@ -25,6 +25,11 @@ enum http_version { HTTP_ANY, HTTP_1_1, HTTP_2, HTTP_2_PRIOR };
 /* What an origin's connections speak, as far as it is known. */
 enum origin_protocol { ORIGIN_H1, ORIGIN_UNKNOWN, ORIGIN_H2 };
 
+/* What came of connecting to one of an origin's addresses. */
+struct address_use {
+    uint64_t connections, failed;
+};
+
 struct origin {
     struct origin *next; /* in the table */
     uint32_t hash;
@@ -40,6 +45,7 @@ struct origin {
     uint64_t bad, bad_ns;        /* addresses that have failed lately (a bit each), and when */
     const struct proxy *proxy;   /* NULL: reached directly */
     struct addresses *addresses; /* of the proxy, or its own; NULL: not asked yet */
+    struct address_use *uses;    /* of each of them; NULL: there is one at most */
     struct addresses *told;      /* its own, which a SOCKS 5 proxy is told; likewise */
     struct conn *idle;           /* carrying nothing: last in, first out */
     /* For sessions that multiplex, or may turn out to: */
@@ -103,6 +109,12 @@ struct origin *client_origin(struct client *client, bool https, struct str host,
 /* How long a user should wait before it tries this origin again: 0, or 1 ms to 250 ms after many
  * failures in a row. */
 uint64_t client_backoff_ns(const struct origin *origin);
+
+/* Calls back for each address of those origins that have several. */
+void client_each_address(const struct client *client,
+                         void (*each)(void *ctx, const struct address *address,
+                                      const struct address_use *use),
+                         void *ctx);
 
 /* Starts an exchange at now_ns; done is called once, never from within this call. */
 void client_send(struct client *client, struct exchange *exchange, uint64_t now_ns);

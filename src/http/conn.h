@@ -84,6 +84,8 @@ void conn_failed(struct conn *conn, struct exchange *exchange, const struct fail
 
 /* What to call it when the time for opening a connection is over. */
 struct failure conn_timeout(const struct conn *conn);
+/* Counts that the address which it is connecting to would not do. */
+void conn_address_failed(const struct conn *conn);
 /* Closes it at once; its exchange is forgotten, without a call. Memory goes with the turn. */
 void conn_close(struct conn *conn);
 

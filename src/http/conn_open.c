@@ -20,10 +20,18 @@ static void phase_over(struct conn *conn, enum exchange_phase phase, uint64_t no
     conn->phase_start_ns = now_ns;
 }
 
+void conn_address_failed(const struct conn *conn)
+{
+    if (conn->stream && conn->origin->uses) {
+        conn->origin->uses[conn->address].failed++;
+    }
+}
+
 static void open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns)
 {
     struct exchange *exchange = conn->exchange;
     struct origin *origin = conn->origin;
+    conn_address_failed(conn);
     origin->failures++;
     conn->client->failed++;
     if (exchange) {
@@ -46,6 +54,9 @@ static void opened(struct conn *conn, uint64_t now_ns)
     timer_stop(&conn->deadline);
     conn->origin->failures = 0;
     conn->client->opened++;
+    if (conn->origin->uses) {
+        conn->origin->uses[conn->address].connections++;
+    }
     conn->session->ops->start(conn->session);
     if (conn->exchange) {
         conn_submit(conn, conn->exchange, now_ns);
@@ -215,8 +226,12 @@ static const struct address *next_address(struct conn *conn, uint64_t now_ns)
 
 static void address_failed(struct conn *conn, uint64_t now_ns)
 {
-    conn->origin->bad |= 1ULL << conn->address;
-    conn->origin->bad_ns = now_ns;
+    struct origin *origin = conn->origin;
+    origin->bad |= 1ULL << conn->address;
+    origin->bad_ns = now_ns;
+    if (origin->uses) {
+        origin->uses[conn->address].failed++;
+    }
 }
 
 static void attempt_over(struct timer *timer, uint64_t now_ns)
@@ -279,6 +294,9 @@ static void resolved(struct conn *conn, const struct addresses *addresses, const
     struct addresses **missing = to_look_up(conn->origin);
     if (missing) { /* another connection may have been quicker */
         *missing = addresses_copy(addresses);
+        if (missing == &conn->origin->addresses && addresses->n > 1) {
+            conn->origin->uses = xcalloc(addresses->n, sizeof *conn->origin->uses);
+        }
     }
     look_up(conn, now_ns);
 }

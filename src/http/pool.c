@@ -176,6 +176,7 @@ static void origin_free(struct origin *origin)
     free((char *)(uintptr_t)origin->host.p);
     free((char *)(uintptr_t)origin->prefix.p);
     free(origin->addresses);
+    free(origin->uses);
     free(origin->told);
     free(origin);
 }
@@ -310,6 +311,20 @@ uint64_t client_backoff_ns(const struct origin *origin)
     unsigned doublings = origin->failures - CLIENT_BACKOFF_FROM;
     uint64_t ns = doublings < 8 ? 1000000ULL << doublings : CLIENT_BACKOFF_MAX_NS;
     return ns < CLIENT_BACKOFF_MAX_NS ? ns : CLIENT_BACKOFF_MAX_NS;
+}
+
+void client_each_address(const struct client *client,
+                         void (*each)(void *ctx, const struct address *address,
+                                      const struct address_use *use),
+                         void *ctx)
+{
+    for (size_t i = 0; i < TABLE_SIZE; i++) {
+        for (const struct origin *origin = client->table[i]; origin; origin = origin->next) {
+            for (unsigned a = 0; origin->uses && a < origin->addresses->n; a++) {
+                each(ctx, &origin->addresses->list[a], &origin->uses[a]);
+            }
+        }
+    }
 }
 
 struct client *client_new(struct loop *loop, struct blocks *blocks,

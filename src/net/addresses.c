@@ -32,3 +32,17 @@ bool address_parse(struct str text, struct address *address)
     address->length = sizeof *v6;
     return inet_pton(AF_INET6, name, &v6->sin6_addr) == 1;
 }
+
+void address_add_text(struct buf *out, const struct address *address)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+    char name[INET6_ADDRSTRLEN] = "";
+    if (address->storage.ss_family == AF_INET) {
+        inet_ntop(AF_INET, &v4->sin_addr, name, sizeof name);
+        buf_addf(out, "%s:%u", name, (unsigned)ntohs(v4->sin_port));
+    } else {
+        inet_ntop(AF_INET6, &v6->sin6_addr, name, sizeof name);
+        buf_addf(out, "[%s]:%u", name, (unsigned)ntohs(v6->sin6_port));
+    }
+}

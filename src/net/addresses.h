@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 
 struct address {
@@ -22,5 +23,8 @@ struct addresses *addresses_copy(const struct addresses *addresses);
 
 /* Reads an IPv4 or IPv6 address (no brackets, no port); false if it is none. */
 bool address_parse(struct str text, struct address *address);
+
+/* Appends "127.0.0.1:80" or "[::1]:80". */
+void address_add_text(struct buf *out, const struct address *address);
 
 #endif

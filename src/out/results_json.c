@@ -224,6 +224,17 @@ static void put_run(struct document *doc, const struct snapshot *snapshot)
     put_count(doc, "reused", snapshot->connections_reused);
     put_count(doc, "failed", snapshot->connections_failed);
     end(doc, '}');
+    begin(doc, "addresses", '[');
+    for (size_t i = 0; i < snapshot->n_addresses; i++) {
+        const struct address_count *address = &snapshot->addresses[i];
+
+        begin(doc, NULL, '{');
+        put_text(doc, "address", address->text);
+        put_count(doc, "connections", address->connections);
+        put_count(doc, "failed", address->failed);
+        end(doc, '}');
+    }
+    end(doc, ']');
     begin(doc, "checks", '{');
     put_count(doc, "passed", snapshot->checks_passed);
     put_count(doc, "failed", snapshot->checks_failed);

@@ -215,6 +215,23 @@ static void phases(const struct block *block, const struct tally *tally)
     }
 }
 
+/* "  127.0.0.2:80  40 connections, 1 failed" */
+static void addresses(const struct block *block, const struct snapshot *snapshot)
+{
+    if (snapshot->n_addresses)
+        heading(block, STR("Addresses"));
+    for (size_t i = 0; i < snapshot->n_addresses; i++) {
+        const struct address_count *address = &snapshot->addresses[i];
+        char label[80];
+
+        snprintf(label, sizeof(label), "  %.*s", (int)address->text.n, address->text.p);
+        begin_line(block, str_of(label));
+        buf_addf(block->out, "%llu connections, %llu failed",
+                 (unsigned long long)address->connections, (unsigned long long)address->failed);
+        end_line(block);
+    }
+}
+
 static void step(const struct block *block, bool verbose, const struct tally *tally)
 {
     counts(block, tally);
@@ -256,8 +273,10 @@ static void global(const struct block *block, bool verbose, const struct snapsho
         line_text(block, STR("Interrupted by"), str_of(snapshot->interrupted));
     if (snapshot->tls_verified == 0)
         line_text(block, STR("TLS certificates"), STR("NOT verified"));
-    if (verbose)
+    if (verbose) {
         phases(block, tally);
+        addresses(block, snapshot);
+    }
 }
 
 void results_text(struct buf *out, const struct style *style, bool verbose,

@@ -156,6 +156,15 @@ static uint64_t peak_memory(const struct rusage *usage)
     return (uint64_t)kib * 1024;
 }
 
+static void add_address(void *ctx, const struct address *address, const struct address_use *use)
+{
+    struct buf text;
+    buf_init(&text, BUF_NO_MAX);
+    address_add_text(&text, address);
+    snapshot_add_address(ctx, buf_str(&text), use->connections, use->failed);
+    buf_fini(&text);
+}
+
 static void collect(struct shared *shared, struct worker *workers, struct snapshot *snapshot,
                     struct run_result *result)
 {
@@ -168,6 +177,7 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
         result->assertions_failed += worker->assertions_failed;
         result->abandoned += worker->abandoned;
         result->not_sent += worker->not_sent;
+        client_each_address(worker->client, add_address, snapshot);
     }
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);

@@ -14,6 +14,7 @@ void snapshot_init(struct snapshot *snapshot, const struct str *names, size_t n_
         snapshot->names[i] = xstr_copy(names[i]);
         tally_init(&snapshot->steps[i]);
     }
+    map_init(&snapshot->address_index);
     tally_init(&snapshot->global);
     hist_init(&snapshot->iteration, HIST_FINE);
     hist_init(&snapshot->schedule_lag, HIST_FINE);
@@ -25,6 +26,10 @@ void snapshot_fini(struct snapshot *snapshot)
         free((char *)(uintptr_t)snapshot->names[i].p);
         tally_fini(&snapshot->steps[i]);
     }
+    for (size_t i = 0; i < snapshot->n_addresses; i++)
+        xstr_free(snapshot->addresses[i].text);
+    map_fini(&snapshot->address_index);
+    free(snapshot->addresses);
     free(snapshot->names);
     free(snapshot->steps);
     tally_fini(&snapshot->global);
@@ -52,6 +57,24 @@ void snapshot_add(struct snapshot *snapshot, const struct recorder *recorder)
     snapshot->connections_opened += recorder->connections_opened;
     snapshot->connections_reused += recorder->connections_reused;
     snapshot->connections_failed += recorder->connections_failed;
+}
+
+void snapshot_add_address(struct snapshot *snapshot, struct str text, uint64_t connections,
+                          uint64_t failed)
+{
+    uint32_t at = (uint32_t)snapshot->n_addresses;
+
+    if (!map_get(&snapshot->address_index, text, &at)) {
+        if (at == SNAPSHOT_MAX_ADDRESSES)
+            return;
+        if (!snapshot->addresses)
+            snapshot->addresses = xcalloc(SNAPSHOT_MAX_ADDRESSES, sizeof(*snapshot->addresses));
+        snapshot->addresses[at].text = xstr_copy(text);
+        map_add(&snapshot->address_index, snapshot->addresses[at].text, at, NULL);
+        snapshot->n_addresses++;
+    }
+    snapshot->addresses[at].connections += connections;
+    snapshot->addresses[at].failed += failed;
 }
 
 uint64_t tally_total(const struct tally *tally)

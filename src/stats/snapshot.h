@@ -9,8 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/str.h"
 #include "stats/recorder.h"
+
+#define SNAPSHOT_MAX_ADDRESSES 1000 /* further ones are not shown */
+
+/* An address of a host that has several. */
+struct address_count {
+    struct str text; /* owned */
+    uint64_t connections, failed;
+};
 
 struct snapshot {
     size_t n_names;
@@ -21,6 +30,9 @@ struct snapshot {
     uint64_t iterations_started, iterations_completed, iterations_abandoned, iterations_aborted;
     uint64_t checks_passed, checks_failed;
     uint64_t connections_opened, connections_reused, connections_failed;
+    size_t n_addresses;
+    struct address_count *addresses;
+    struct map address_index; /* by text */
     uint64_t duration_ns;     /* of the whole run */
     const char *interrupted;  /* NULL, "SIGINT" or "SIGTERM" */
     int tls_verified;         /* 1 yes, 0 no, -1 no TLS in this run */
@@ -38,6 +50,9 @@ void snapshot_init(struct snapshot *snapshot, const struct str *names, size_t n_
 void snapshot_fini(struct snapshot *snapshot);
 /* Adds all that a recorder (of as many names) has counted. */
 void snapshot_add(struct snapshot *snapshot, const struct recorder *recorder);
+/* Adds to what is counted of an address. */
+void snapshot_add_address(struct snapshot *snapshot, struct str text, uint64_t connections,
+                          uint64_t failed);
 
 /* Figures of a tally, derived, never stored. */
 uint64_t tally_total(const struct tally *tally);      /* ended requests, with or without response */

@@ -308,6 +308,7 @@ static void json_has_this_project_s_keys(void **state)
     snapshot.interrupted = "SIGTERM";
     snapshot.tls_verified = 0;
     snapshot.connections_reused = 11;
+    snapshot_add_address(&snapshot, STR("[::1]:80"), 13, 14);
     snapshot.checks_failed = 12;
     snapshot.cpu_s = 0.25;
     snapshot.max_rss_bytes = 1 << 20;
@@ -340,6 +341,9 @@ static void json_has_this_project_s_keys(void **state)
     assert_string_equal(at(doc, "interrupted"), "\"SIGTERM\"");
     assert_string_equal(at(doc, "tls_verified"), "false");
     assert_string_equal(at(doc, "connections.reused"), "11");
+    assert_string_equal(at(doc, "addresses.0.address"), "\"[::1]:80\"");
+    assert_string_equal(at(doc, "addresses.0.connections"), "13");
+    assert_string_equal(at(doc, "addresses.0.failed"), "14");
     assert_string_equal(at(doc, "checks.failed"), "12");
     assert_string_equal(at(doc, "generator.version"), "\"1.2.3\"");
     assert_string_equal(at(doc, "generator.cpu_s"), "0.25");

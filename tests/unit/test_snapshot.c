@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,28 @@ static void workers_are_summed_by_step_and_over_all(void **state)
     snapshot_fini(&snapshot);
 }
 
+static void addresses_are_counted_by_text_up_to_a_limit(void **state)
+{
+    struct str name = STR("a");
+    struct snapshot snapshot;
+
+    (void)state;
+    snapshot_init(&snapshot, &name, 1);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < SNAPSHOT_MAX_ADDRESSES + 5; i++) {
+            char text[32];
+
+            snprintf(text, sizeof(text), "10.0.%u.%u:80", i / 256, i % 256);
+            snapshot_add_address(&snapshot, str_of(text), i, 1);
+        }
+    }
+    assert_int_equal(snapshot.n_addresses, SNAPSHOT_MAX_ADDRESSES);
+    assert_true(str_eq(snapshot.addresses[1].text, STR("10.0.0.1:80")));
+    assert_int_equal(snapshot.addresses[999].connections, 1998);
+    assert_int_equal(snapshot.addresses[999].failed, 2);
+    snapshot_fini(&snapshot);
+}
+
 static void latency_is_of_responses_and_failures(void **state)
 {
     struct str name = STR("a");
@@ -150,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_copied),
         cmocka_unit_test(workers_are_summed_by_step_and_over_all),
+        cmocka_unit_test(addresses_are_counted_by_text_up_to_a_limit),
         cmocka_unit_test(latency_is_of_responses_and_failures),
         cmocka_unit_test(a_real_520_is_a_response),
     };
