@@ -265,7 +265,7 @@ const struct option option_table[OPT_COUNT] = {
             .wants = "a number of seconds, at least 0.001",
             .min = 0.001,
             .max = PLAN_MAX_SECONDS,
-            .summary = "time for one connection (default: --timeout)",
+            .summary = "time to make a connection (default: --timeout)",
             .detail = "Name look-up, TCP, proxy and TLS together.",
         },
     [OPT_HTTP] =
@@ -276,9 +276,10 @@ const struct option option_table[OPT_COUNT] = {
             .group = WIRE,
             .metavar = "VERSION",
             .choices = http_versions,
-            .summary = "1.1, 2 or 2-prior-knowledge",
-            .detail = "Default: HTTP/2 where a server offers it over TLS, else HTTP/1.1. 2: over "
-                      "TLS nothing else will do. 2-prior-knowledge: HTTP/2 at once, over TCP too.",
+            .summary = "the version of HTTP: 1.1, 2, 2-prior-knowledge",
+            .detail = "Default: for https 2 where the server offers it, else 1.1; for http 1.1. "
+                      "With 2, an https server without it is a failure; with 2-prior-knowledge "
+                      "http is HTTP/2 too, from the first byte.",
         },
     [OPT_CONNECTIONS] =
         {
@@ -290,9 +291,9 @@ const struct option option_table[OPT_COUNT] = {
             .wants = "a whole number from 1 to 10000",
             .min = 1,
             .max = 10000,
-            .summary = "HTTP/2: connections a worker has at least",
-            .detail = "The users of a worker share them. Default: 1, and more only past the "
-                      "server's limit of streams.",
+            .summary = "HTTP/2: connections per thread and server",
+            .detail = "The users of a thread share them. Default: 1. Past the server's limit of "
+                      "streams more are opened. HTTP/1.1 has one for each user.",
         },
     [OPT_NO_CHECK_CERTIFICATE] =
         {
@@ -301,7 +302,7 @@ const struct option option_table[OPT_COUNT] = {
             .commands = EVERY,
             .group = WIRE,
             .summary = "accept any certificate",
-            .detail = "The results then say so.",
+            .detail = "Neither it nor the host's name is verified; the statistics say so.",
         },
     [OPT_CACERT] =
         {
@@ -310,7 +311,7 @@ const struct option option_table[OPT_COUNT] = {
             .commands = EVERY,
             .group = WIRE,
             .metavar = "FILE",
-            .summary = "trust these certificates (PEM), not the system's",
+            .summary = "trust these authorities (PEM), not the system's",
         },
     [OPT_CERT] =
         {
@@ -319,7 +320,7 @@ const struct option option_table[OPT_COUNT] = {
             .commands = EVERY,
             .group = WIRE,
             .metavar = "FILE",
-            .summary = "the client's certificate (PEM), and its chain",
+            .summary = "the client's own certificate and chain (PEM)",
         },
     [OPT_KEY] =
         {
@@ -328,7 +329,7 @@ const struct option option_table[OPT_COUNT] = {
             .commands = EVERY,
             .group = WIRE,
             .metavar = "FILE",
-            .summary = "its private key (PEM), if not in the same file",
+            .summary = "the key of --cert (PEM), if in a file of its own",
         },
     [OPT_KEY_PASS_FILE] =
         {
@@ -337,8 +338,9 @@ const struct option option_table[OPT_COUNT] = {
             .commands = EVERY,
             .group = WIRE,
             .metavar = "FILE",
-            .summary = "the passphrase of an encrypted key",
-            .detail = "The first line of FILE; without it, the variable DRILLER_KEY_PASS.",
+            .summary = "the passphrase of an encrypted --key",
+            .detail = "The first line of FILE; without this option, the variable "
+                      "DRILLER_KEY_PASS.",
         },
     [OPT_TLS_MIN] =
         {
@@ -348,7 +350,7 @@ const struct option option_table[OPT_COUNT] = {
             .group = WIRE,
             .metavar = "VERSION",
             .choices = tls_versions,
-            .summary = "1.2 (default) or 1.3",
+            .summary = "the oldest version of TLS: 1.2 (default) or 1.3",
         },
     [OPT_CIPHERS] =
         {
@@ -358,7 +360,8 @@ const struct option option_table[OPT_COUNT] = {
             .group = WIRE,
             .metavar = "LIST",
             .summary = "ciphers, as OpenSSL names them, with ':' between",
-            .detail = "Names that begin with TLS_ are suites of TLS 1.3.",
+            .detail = "Names that begin with TLS_ are for TLS 1.3, others for 1.2; the version "
+                      "of which none is named keeps its own.",
         },
     [OPT_PROXY] =
         {
@@ -368,8 +371,8 @@ const struct option option_table[OPT_COUNT] = {
             .group = WIRE,
             .metavar = "URL",
             .summary = "send everything through this proxy",
-            .detail = "http, https, socks5 or socks5h; it beats HTTP_PROXY, HTTPS_PROXY and "
-                      "ALL_PROXY. An empty URL: no proxy.",
+            .detail = "http://, https://, socks5:// or socks5h://. Beats HTTP_PROXY, HTTPS_PROXY "
+                      "and ALL_PROXY; an empty URL is no proxy.",
         },
     [OPT_NO_PROXY] =
         {
@@ -379,8 +382,8 @@ const struct option option_table[OPT_COUNT] = {
             .group = WIRE,
             .metavar = "LIST",
             .summary = "hosts that are reached without a proxy",
-            .detail = "Names, .suffixes, addresses, networks (10.0.0.0/8) or *, with commas; it "
-                      "beats NO_PROXY.",
+            .detail = "Names (and what is below them), addresses, networks (10.0.0.0/8) or *, with "
+                      "commas. Beats NO_PROXY.",
         },
     [OPT_RESOLVE] =
         {
@@ -389,8 +392,9 @@ const struct option option_table[OPT_COUNT] = {
             .commands = EVERY,
             .group = WIRE,
             .metavar = "HOST:PORT:ADDR",
-            .summary = "take this address for a host",
-            .detail = "May be given several times; ADDR may be several, with commas.",
+            .summary = "the address of a host, in place of a look-up",
+            .detail = "ADDR may be several, with commas; HOST may be *. May be given several "
+                      "times.",
         },
     [OPT_CONNECT_TO] =
         {
@@ -400,7 +404,8 @@ const struct option option_table[OPT_COUNT] = {
             .group = WIRE,
             .metavar = "H1:P1:H2:P2",
             .summary = "connect to H2:P2 in place of H1:P1",
-            .detail = "May be given several times; an empty part means any, or the same.",
+            .detail = "An empty H1 or P1 is any, an empty H2 or P2 the same. May be given several "
+                      "times; the first that fits counts.",
         },
     [OPT_IPV4] =
         {
@@ -427,7 +432,7 @@ const struct option option_table[OPT_COUNT] = {
             .commands = EVERY,
             .group = WIRE,
             .metavar = "PATH",
-            .summary = "connect to this socket instead of host and port",
+            .summary = "connect to this socket, whatever the URL's host",
         },
     [OPT_LOCAL_ADDRESS] =
         {
@@ -438,7 +443,7 @@ const struct option option_table[OPT_COUNT] = {
             .metavar = "ADDR,...",
             .wants = "a list of addresses",
             .summary = "connect from these addresses, in turn",
-            .detail = "Each brings some 28,000 more ports.",
+            .detail = "They must be addresses of this machine. Each brings some 28,000 more ports.",
         },
     [OPT_STATS] =
         {

@@ -57,7 +57,7 @@ static void test_man_has_no_others(void **state)
         size_t length = 0;
 
         at += strlen("Fl -");
-        while (strchr("abcdefghijklmnopqrstuvwxyz-", at[length]) && at[length])
+        while (strchr("abcdefghijklmnopqrstuvwxyz0123456789-", at[length]) && at[length])
             length++;
         while (id < OPT_COUNT &&
                !str_eq(str_of(option_table[id].name + 2), (struct str){at, length}))
