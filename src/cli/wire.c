@@ -84,7 +84,8 @@ static bool set_tls(const struct arguments *arguments, const struct plan_tls *pl
         faults_warning(faults, PLACE_NONE, NULL,
                        "SSLKEYLOGFILE is set: the secrets of all connections go to %s",
                        tls_key_log_file());
-    return !(tls->cacert || tls->cert || tls->ciphers) || try_tls(tls, faults);
+    bool tried = tls->cacert || tls->cert || tls->ciphers || tls_key_log_file();
+    return !tried || try_tls(tls, faults);
 }
 
 static void set_http(const struct arguments *arguments, struct client_options *client)

@@ -89,6 +89,7 @@ struct client {
     struct timer_queue *connect_timeouts; /* NULL: the exchange's own limit is the only one */
     struct tls_context *tls;              /* NULL: no https yet */
     struct tls_context *proxy_tls;        /* of https proxies, for a stack needs two */
+    char tls_error[256];                  /* why there is none although it was needed */
     unsigned next_local;                  /* of options.local */
 };
 

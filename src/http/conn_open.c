@@ -354,7 +354,7 @@ static void begin(struct task *task)
     bool https_proxy = conn->origin->proxy && conn->origin->proxy->kind == PROXY_HTTPS;
     if ((conn->origin->https && !conn->client->tls) || (https_proxy && !conn->client->proxy_tls)) {
         struct failure failure = {.outcome = OUTCOME_TLS_HANDSHAKE,
-                                  .text = "the TLS settings cannot be used"};
+                                  .text = conn->client->tls_error};
         open_failed(conn, &failure, now_ns);
         return;
     }

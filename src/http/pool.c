@@ -246,12 +246,13 @@ static struct origin *origin_new(bool https, struct str host, uint16_t port)
 }
 
 /* The context costs milliseconds: it is made when the first https origin is. What is wrong with its
- * options has been told before the run; if it fails all the same, so do the connections. */
+ * options has been told before the run; if it fails all the same (the system's trust anchors may
+ * be missing), so do the connections. */
 static void use_tls(struct client *client, struct origin *origin)
 {
-    char error[256];
     if (!client->tls) {
-        client->tls = tls_context_new(&client->options.tls, error, sizeof error);
+        client->tls = tls_context_new(&client->options.tls, client->tls_error,
+                                      sizeof client->tls_error);
     }
     tls_sessions_init(&origin->sessions, client->tls);
     origin->protocol = client->options.tls.offer_h2 ? ORIGIN_UNKNOWN : ORIGIN_H1;
@@ -260,10 +261,10 @@ static void use_tls(struct client *client, struct origin *origin)
 static void use_proxy_tls(struct client *client)
 {
     struct tls_options options = client->options.tls;
-    char error[256];
     options.cert = options.key = NULL; /* they are for the origin */
     options.offer_h2 = false;
-    client->proxy_tls = tls_context_new(&options, error, sizeof error);
+    client->proxy_tls =
+        tls_context_new(&options, client->tls_error, sizeof client->tls_error);
 }
 
 struct origin *client_origin(struct client *client, bool https, struct str host, uint16_t port,
