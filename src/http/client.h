@@ -52,7 +52,9 @@ struct origin {
     enum origin_protocol protocol;
     struct conn *shared; /* open, carrying any number of exchanges */
     unsigned n_shared;
-    unsigned opening; /* connections that are being opened for whoever waits */
+    struct conn *loose; /* no exchange's own, and not to be taken: being opened, or retired */
+    unsigned opening;   /* connections that are being opened for whoever waits */
+    bool shut;          /* a new one had room for nobody: no more of them until that changes */
     struct exchange *waiting, **waiting_end;
     struct tls_sessions sessions; /* of https */
 };
@@ -64,8 +66,8 @@ struct client_options {
     uint64_t max_body;           /* bytes kept of a body */
     unsigned max_redirects;
     enum http_version http;
-    unsigned connections;            /* shared ones that an origin has at least, with HTTP/2 */
-    struct tls_options tls;          /* but offer_h2, which `http` decides */
+    unsigned connections;   /* shared ones that an origin has at least, with HTTP/2 */
+    struct tls_options tls; /* but offer_h2, which `http` decides */
     struct resolver_options resolver;
     const struct proxies *proxies;   /* NULL: none */
     const struct addresses *address; /* a Unix socket in place of every host; NULL: none */
@@ -154,7 +156,9 @@ struct conn *pool_take(struct origin *origin, bool fresh);
 /* Puts an open connection that carries nothing among the idle ones, or one that multiplexes among
  * the shared. */
 void pool_put(struct conn *conn);
-/* Takes it out of either. */
+/* Puts it, or moves it, among the loose. */
+void pool_loosen(struct conn *conn);
+/* Takes it out of where it is. */
 void pool_remove(struct conn *conn);
 /* Has the exchange wait for a shared connection, and opens one if that is needed. */
 void pool_wait(struct origin *origin, struct exchange *exchange);
@@ -164,6 +168,8 @@ void pool_forget(struct exchange *exchange);
  * (failure). */
 void pool_opened(struct conn *conn, uint64_t now_ns);
 void pool_open_failed(struct origin *origin, const struct failure *failure, uint64_t now_ns);
+/* Opens a connection if somebody waits and none is being opened. */
+void pool_reopen(struct client *client, struct origin *origin);
 /* A shared connection can take more. */
 void pool_serve(struct conn *conn, uint64_t now_ns);
 /* Closes an idle connection of any origin, for its descriptor; false if there is none. */

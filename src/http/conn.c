@@ -30,7 +30,7 @@ void conn_close(struct conn *conn)
     if (conn->state == CONN_CLOSED) {
         return;
     }
-    if (conn->state == CONN_IDLE || conn->shared) {
+    if (conn->list) {
         pool_remove(conn);
     }
     resolver_cancel(&conn->lookup);
@@ -40,6 +40,7 @@ void conn_close(struct conn *conn)
         conn->stream->ops->close(conn->stream);
     }
     conn->state = CONN_CLOSED;
+    conn->settling = false;
     conn->exchange = NULL;
     conn->origin->users--;
     conn->release.run = release;
@@ -74,6 +75,7 @@ void conn_stream_done(struct conn *conn, struct exchange *exchange, uint64_t now
 {
     conn->last_tag = exchange->tag;
     conn->reused = true;
+    conn->origin->failures = 0;
     exchange->conn = NULL;
     client_response(exchange, now_ns);
 }
@@ -88,8 +90,29 @@ void conn_stream_failed(struct conn *conn, struct exchange *exchange, const stru
 
 void conn_capacity_changed(struct conn *conn, uint64_t now_ns)
 {
-    if (conn->state == CONN_ACTIVE) {
+    if (conn->settling) {
+        conn_settled(conn, now_ns);
+    } else if (conn->shared) {
         pool_serve(conn, now_ns);
+    }
+}
+
+void conn_retire(struct conn *conn)
+{
+    if (conn->shared) {
+        pool_loosen(conn);
+        pool_reopen(conn->client, conn->origin);
+    }
+}
+
+void conn_over(struct conn *conn, const struct failure *failure, uint64_t now_ns)
+{
+    if (conn->settling) {
+        conn_open_failed(conn, failure, now_ns);
+    } else if (conn->state != CONN_CLOSED) {
+        conn->origin->failures += !conn->reused; /* a connection that was good for nothing */
+        conn_close(conn);
+        pool_reopen(conn->client, conn->origin);
     }
 }
 
@@ -107,7 +130,10 @@ static void flush_now(struct task *task)
 {
     struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, flush));
     if (conn->state == CONN_ACTIVE) {
+        struct origin *origin = conn->origin;
+        origin->users++; /* as in conn_ready */
         conn->session->ops->on_writable(conn->session);
+        origin->users--;
     }
 }
 
@@ -226,6 +252,10 @@ void conn_ready(struct stream *stream, unsigned events)
     if (conn->tls) {
         events = tls_events(conn->tls, events);
     }
+    /* However many exchanges end in here, and whatever their users do then, the origin is not
+     * forgotten, nor its connections closed. */
+    struct origin *origin = conn->origin;
+    origin->users++;
     if (events & LOOP_READ) {
         conn_read(conn);
         conn_read_rest(conn);
@@ -233,4 +263,5 @@ void conn_ready(struct stream *stream, unsigned events)
     if (events & LOOP_WRITE && conn->state == CONN_ACTIVE) {
         conn->session->ops->on_writable(conn->session);
     }
+    origin->users--;
 }

@@ -34,8 +34,10 @@ struct conn {
     struct exchange *exchange; /* whom it is opened for; NULL: for whoever waits */
     enum conn_state state;
     bool phases_told;
-    bool shared;    /* in the origin's list of shared connections */
-    bool reused;    /* it has carried an exchange before the present one */
+    bool
+        settling; /* open, counted in origin->opening: its session has not said yet what it takes */
+    bool shared;  /* in the origin's list of shared connections */
+    bool reused;  /* it has carried an exchange before the present one */
     uint64_t tried; /* addresses, while opening: a bit each */
     unsigned first_address, address;
     uint32_t last_tag;                 /* of the exchange that it carried last */
@@ -44,7 +46,8 @@ struct conn {
     struct timer deadline;             /* of the opening */
     struct timer attempt;              /* of one address, while there are others */
     struct lookup lookup;
-    struct conn *prev, *next; /* in the origin's idle or shared list */
+    struct conn **list;       /* of the origin, in which it is; NULL: none */
+    struct conn *prev, *next; /* there */
     struct task release;
     struct task more;  /* reads on what tls has already taken from the kernel */
     struct task flush; /* has the session write what it has gathered */
@@ -74,8 +77,12 @@ void conn_stream_done(struct conn *conn, struct exchange *exchange, uint64_t now
 /* The exchange failed, and nothing is said of the connection. retry: it may be sent once more. */
 void conn_stream_failed(struct conn *conn, struct exchange *exchange, const struct failure *failure,
                         bool retry, uint64_t now_ns);
-/* The session can take more exchanges than it could. */
+/* The session can take more exchanges than it could; the first time, any at all. */
 void conn_capacity_changed(struct conn *conn, uint64_t now_ns);
+/* The session takes no more exchanges; those that it has go on. */
+void conn_retire(struct conn *conn);
+/* The session is at its end and has no exchange any more: closes the connection. */
+void conn_over(struct conn *conn, const struct failure *failure, uint64_t now_ns);
 /* The exchange failed; the connection is closed. */
 void conn_failed(struct conn *conn, struct exchange *exchange, const struct failure *failure,
                  uint64_t now_ns);
@@ -97,6 +104,10 @@ void conn_ready(struct stream *stream, unsigned events);
 void conn_connect(struct conn *conn);
 /* No event comes for bytes that tls has taken from the kernel: has them read in the next turn. */
 void conn_read_rest(struct conn *conn);
+/* A session that multiplexes has said what it takes: those who wait get it. */
+void conn_settled(struct conn *conn, uint64_t now_ns);
+/* The opening has failed: tells the exchange that it was for, or those who wait. */
+void conn_open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns);
 /* What opening the connection took is part of the first exchange that it carries. */
 void conn_tell_phases(struct conn *conn, struct exchange *exchange);
 

@@ -27,7 +27,7 @@ void conn_address_failed(const struct conn *conn)
     }
 }
 
-static void open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns)
+void conn_open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns)
 {
     struct exchange *exchange = conn->exchange;
     struct origin *origin = conn->origin;
@@ -49,20 +49,72 @@ static void open_failed(struct conn *conn, const struct failure *failure, uint64
     }
 }
 
-static void opened(struct conn *conn, uint64_t now_ns)
+static void timed_out(struct timer *timer, uint64_t now_ns)
 {
-    timer_stop(&conn->deadline);
-    conn->origin->failures = 0;
+    struct conn *conn = (struct conn *)(void *)((char *)timer - offsetof(struct conn, deadline));
+    struct failure failure = conn_timeout(conn);
+    conn_open_failed(conn, &failure, now_ns);
+}
+
+static void limit_time(struct conn *conn, uint64_t now_ns)
+{
+    struct client *client = conn->client;
+    conn->deadline.fire = timed_out;
+    timer_start(client->connect_timeouts ? client->connect_timeouts : client->timeouts,
+                &conn->deadline, now_ns);
+}
+
+/* How many exchanges the server takes is not known before its SETTINGS come; until then the
+ * connection belongs to those who wait, though it may have been opened for one exchange. */
+static void settle(struct conn *conn, uint64_t now_ns)
+{
+    struct exchange *exchange = conn->exchange;
+    conn->state = CONN_ACTIVE;
+    conn->settling = true;
+    if (exchange) {
+        conn->exchange = NULL;
+        pool_loosen(conn);
+        conn->origin->opening++;
+        conn->origin->protocol = ORIGIN_UNKNOWN;
+        pool_wait(conn->origin, exchange);
+    }
+    if (!timer_running(&conn->deadline)) {
+        limit_time(conn, now_ns);
+    }
+}
+
+static void count_opened(struct conn *conn)
+{
     conn->client->opened++;
     if (conn->origin->uses) {
         conn->origin->uses[conn->address].connections++;
     }
+}
+
+static void opened(struct conn *conn, uint64_t now_ns)
+{
     conn->session->ops->start(conn->session);
+    if (conn->session->ops->multiplexes) {
+        settle(conn, now_ns);
+        return;
+    }
+    timer_stop(&conn->deadline);
+    conn->origin->failures = 0;
+    count_opened(conn);
     if (conn->exchange) {
         conn_submit(conn, conn->exchange, now_ns);
     } else {
         pool_opened(conn, now_ns);
     }
+}
+
+void conn_settled(struct conn *conn, uint64_t now_ns)
+{
+    conn->settling = false;
+    timer_stop(&conn->deadline);
+    phase_over(conn, conn->tls ? EXCHANGE_TLS : EXCHANGE_CONNECT, now_ns);
+    count_opened(conn);
+    pool_opened(conn, now_ns);
 }
 
 /* What the connection speaks, now that the server has had its say. */
@@ -73,7 +125,7 @@ static void choose_session(struct conn *conn, uint64_t now_ns)
     if (conn->tls && wanted == HTTP_2 && !h2) {
         struct failure failure = {.outcome = OUTCOME_PROTOCOL_H2,
                                   .text = "the server does not offer HTTP/2"};
-        open_failed(conn, &failure, now_ns);
+        conn_open_failed(conn, &failure, now_ns);
         return;
     }
     if (h2) {
@@ -103,7 +155,7 @@ void conn_connect(struct conn *conn)
                 conn->stream = NULL;
                 try_next(conn, now_ns);
             } else {
-                open_failed(conn, &failure, now_ns);
+                conn_open_failed(conn, &failure, now_ns);
             }
             return;
         }
@@ -261,7 +313,7 @@ static void try_next(struct conn *conn, uint64_t now_ns)
         return;
     }
     struct failure failure = conn->tcp.stream.failure;
-    open_failed(conn, &failure, now_ns);
+    conn_open_failed(conn, &failure, now_ns);
 }
 
 static void start_connecting(struct conn *conn, uint64_t now_ns)
@@ -288,7 +340,7 @@ static void resolved(struct conn *conn, const struct addresses *addresses, const
     if (!addresses) {
         struct failure failure = {.outcome = OUTCOME_DNS, .text = error};
         phase_over(conn, EXCHANGE_DNS, now_ns);
-        open_failed(conn, &failure, now_ns);
+        conn_open_failed(conn, &failure, now_ns);
         return;
     }
     struct addresses **missing = to_look_up(conn->origin);
@@ -328,13 +380,6 @@ static void looked_up(struct lookup *lookup, const struct addresses *addresses, 
     resolved(conn, addresses, error, clock_ns());
 }
 
-static void timed_out(struct timer *timer, uint64_t now_ns)
-{
-    struct conn *conn = (struct conn *)(void *)((char *)timer - offsetof(struct conn, deadline));
-    struct failure failure = conn_timeout(conn);
-    open_failed(conn, &failure, now_ns);
-}
-
 struct failure conn_timeout(const struct conn *conn)
 {
     if (conn->state == CONN_RESOLVING) {
@@ -355,14 +400,11 @@ static void begin(struct task *task)
     if ((conn->origin->https && !conn->client->tls) || (https_proxy && !conn->client->proxy_tls)) {
         struct failure failure = {.outcome = OUTCOME_TLS_HANDSHAKE,
                                   .text = conn->client->tls_error};
-        open_failed(conn, &failure, now_ns);
+        conn_open_failed(conn, &failure, now_ns);
         return;
     }
     if (conn->client->connect_timeouts || !conn->exchange) {
-        conn->deadline.fire = timed_out;
-        timer_start(conn->client->connect_timeouts ? conn->client->connect_timeouts
-                                                   : conn->client->timeouts,
-                    &conn->deadline, now_ns);
+        limit_time(conn, now_ns);
     }
     look_up(conn, now_ns);
 }
@@ -385,6 +427,8 @@ void conn_open(struct client *client, struct origin *origin, struct exchange *ex
         exchange->conn = conn;
         exchange->sent_ns = 0;
         exchange->first_ns = 0;
+    } else {
+        pool_loosen(conn);
     }
     conn->release.run = begin;
     loop_defer(client->loop, &conn->release);

@@ -19,7 +19,9 @@ struct h2_stream {
     struct exchange *exchange;     /* NULL: it has ended, or was given up */
     int32_t id;                    /* 0: it could not be submitted */
     struct str body;               /* of the request, what is still to be sent */
+    const char *why;               /* nghttp2's words for what is wrong with the response */
     bool sent;                     /* END_STREAM has been sent */
+    bool reset;                    /* by the server */
     bool has_head;                 /* the final response's */
     bool has_location, has_set_cookie, too_large;
     uint8_t interim;
@@ -35,10 +37,13 @@ struct h2 {
     unsigned n_streams;       /* those with an exchange */
     unsigned empty_data;
     bool unsubmitted; /* there is a stream that could not be submitted */
+    bool settled;     /* the server's SETTINGS have come */
     bool draining;    /* the server takes no new streams */
     bool dead;        /* failed: nothing is fed or written any more */
+    int32_t last_id;  /* that of GOAWAY: streams above it were not processed */
     uint64_t now_ns;
-    const char *why; /* nghttp2's words for what is wrong */
+    const char *why;    /* nghttp2's words for what was wrong last */
+    const char *goaway; /* the error of GOAWAY; NULL: none */
     struct buf out;
     size_t out_at;
     bool in_receive;
@@ -112,6 +117,10 @@ static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, voi
     struct h2 *h2 = ctx;
     struct h2_stream *stream = stream_of(h2, frame->hd.stream_id);
     (void)ng;
+    if (frame->hd.type == NGHTTP2_PUSH_PROMISE) {
+        h2->why = "it pushes, though it was told not to";
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
     if (stream && !stream->has_head) {
         exchange_first_byte(stream->exchange, h2->now_ns);
         stream->status = 0;
@@ -184,26 +193,44 @@ static void take_head(struct h2 *h2, struct h2_stream *stream)
     buf_init(&stream->fields, 0);
 }
 
+/* Does it bring nothing? */
+static bool is_empty(const nghttp2_frame_hd *hd)
+{
+    return hd->type == NGHTTP2_DATA && hd->length == 0 && !(hd->flags & NGHTTP2_FLAG_END_STREAM);
+}
+
 static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
 {
     struct h2 *h2 = ctx;
     struct h2_stream *stream = stream_of(h2, frame->hd.stream_id);
     (void)ng;
-    if (frame->hd.type == NGHTTP2_GOAWAY) {
+    switch (frame->hd.type) {
+    case NGHTTP2_SETTINGS:
+        h2->settled = true;
+        break;
+    case NGHTTP2_GOAWAY:
         h2->draining = true;
+        h2->last_id = frame->goaway.last_stream_id;
         if (frame->goaway.error_code != NGHTTP2_NO_ERROR) {
-            h2->why = nghttp2_http2_strerror(frame->goaway.error_code);
+            h2->goaway = nghttp2_http2_strerror(frame->goaway.error_code);
         }
+        break;
+    case NGHTTP2_DATA:
+    case NGHTTP2_HEADERS:
+        h2->empty_data = is_empty(&frame->hd) ? h2->empty_data + 1 : 0;
+        if (h2->empty_data > H2_EMPTY_DATA_MAX) {
+            h2->why = "more than 1,000 empty DATA frames";
+            return NGHTTP2_ERR_CALLBACK_FAILURE;
+        }
+        break;
+    default:
+        break;
     }
-    if (frame->hd.type == NGHTTP2_DATA && frame->hd.length == 0 &&
-        !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM)) {
-        return ++h2->empty_data > H2_EMPTY_DATA_MAX ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
-    }
-    h2->empty_data = frame->hd.length ? 0 : h2->empty_data;
     if (!stream) {
         return 0;
     }
     stream->exchange->bytes_received += frame->hd.length + 9;
+    stream->reset |= frame->hd.type == NGHTTP2_RST_STREAM;
     if (frame->hd.type == NGHTTP2_HEADERS) {
         take_head(h2, stream);
     }
@@ -238,6 +265,29 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
     return 0;
 }
 
+/* nghttp2 closes a stream whose exchange has not ended. */
+static void close_failed(struct h2 *h2, struct h2_stream *stream, uint32_t error)
+{
+    const char *name = nghttp2_http2_strerror(error);
+    if (stream->too_large) {
+        stream_failed(h2, stream, OUTCOME_TOO_LARGE, "the header list is too large", false);
+    } else if (error == NGHTTP2_REFUSED_STREAM) {
+        if (h2->draining && h2->last_id > 0) {
+            /* The server has processed others of this connection: each turn of this kind brings
+             * some exchange to its end, so it is not counted against this one. */
+            stream->exchange->retried = false;
+        }
+        stream_failed(h2, stream, OUTCOME_PROTOCOL_H2, h2->goaway ? h2->goaway : name, true);
+    } else if (stream->has_head && stream->reset) {
+        stream_failed(h2, stream, OUTCOME_TRUNCATED, name, false);
+    } else if (stream->has_head && !stream->why) {
+        stream_failed(h2, stream, OUTCOME_PROTOCOL_H2,
+                      "the body is not as long as its Content-Length", false);
+    } else {
+        stream_failed(h2, stream, OUTCOME_PROTOCOL_H2, stream->why ? stream->why : name, false);
+    }
+}
+
 static int on_stream_close(nghttp2_session *ng, int32_t id, uint32_t error, void *ctx)
 {
     struct h2 *h2 = ctx;
@@ -246,19 +296,22 @@ static int on_stream_close(nghttp2_session *ng, int32_t id, uint32_t error, void
         return 0;
     }
     if (stream->exchange) {
-        const char *name = h2->why ? h2->why : nghttp2_http2_strerror(error);
-        if (stream->too_large) {
-            stream_failed(h2, stream, OUTCOME_TOO_LARGE, "the header list is too large", false);
-        } else if (error == NGHTTP2_REFUSED_STREAM) {
-            stream_failed(h2, stream, OUTCOME_PROTOCOL_H2, name, true);
-        } else if (stream->has_head) {
-            stream_failed(h2, stream, OUTCOME_TRUNCATED, name, false);
-        } else {
-            stream_failed(h2, stream, OUTCOME_PROTOCOL_H2, name, false);
-        }
+        close_failed(h2, stream, error);
     }
     nghttp2_session_set_stream_user_data(ng, id, NULL);
     stream_free(stream);
+    return 0;
+}
+
+static int on_invalid_frame(nghttp2_session *ng, const nghttp2_frame *frame, int code, void *ctx)
+{
+    struct h2 *h2 = ctx;
+    struct h2_stream *stream = stream_of(h2, frame->hd.stream_id);
+    (void)ng;
+    h2->why = nghttp2_strerror(code);
+    if (stream) {
+        stream->why = h2->why;
+    }
     return 0;
 }
 
@@ -329,17 +382,19 @@ static void flush(struct h2 *h2)
 /* Requests that could not be submitted fail here, never from within submit. */
 static void fail_unsubmitted(struct h2 *h2)
 {
-    struct h2_stream *stream = h2->streams.next;
+    struct h2_stream *stream, *next = h2->streams.next, *last = h2->streams.prev;
     h2->unsubmitted = false;
-    h2->now_ns = clock_ns();
-    while (stream != &h2->streams) {
-        struct h2_stream *next = stream->next;
+    do { /* those that come meanwhile wait for the next turn */
+        stream = next;
+        next = stream->next;
         if (stream->id == 0) {
-            stream_failed(h2, stream, OUTCOME_LOCAL, "it has more than 256 header fields", false);
+            if (stream->exchange) {
+                stream_failed(h2, stream, OUTCOME_LOCAL, "it has more than 256 header fields",
+                              false);
+            }
             stream_free(stream);
         }
-        stream = next;
-    }
+    } while (stream != last);
 }
 
 static void flush_soon(struct h2 *h2)
@@ -367,6 +422,7 @@ static void h2_submit(struct session *session, struct exchange *exchange, struct
     if (stream->id < 0) {
         stream->id = 0;
         h2->unsubmitted = true;
+        conn_flush_soon(session->conn);
     }
     flush_soon(h2);
 }
@@ -374,7 +430,8 @@ static void h2_submit(struct session *session, struct exchange *exchange, struct
 static unsigned h2_capacity(const struct session *session)
 {
     const struct h2 *h2 = (const struct h2 *)session;
-    if (h2->draining || h2->dead || !nghttp2_session_check_request_allowed(h2->ng)) {
+    if (!h2->settled || h2->draining || h2->dead ||
+        !nghttp2_session_check_request_allowed(h2->ng)) {
         return 0;
     }
     uint32_t max =
@@ -385,19 +442,53 @@ static unsigned h2_capacity(const struct session *session)
 
 /* --- the session's events --- */
 
+/* May it be sent once more if its connection was closed? As with HTTP/1: if nothing of it has
+ * left, or by the keep-alive race. */
+static bool may_retry(const struct h2 *h2, const struct exchange *exchange)
+{
+    return exchange->first_ns == 0 && (exchange->bytes_sent == exchange->hop_sent ||
+                                       (exchange->idempotent && h2->session.conn->reused));
+}
+
 /* The connection is at its end: every exchange on it fails once. The outcome of those whose
  * response had begun may be another one. */
 static void fail_all(struct h2 *h2, enum outcome outcome, enum outcome begun, const char *text)
 {
+    struct failure failure = {.outcome = outcome, .text = text};
     h2->dead = true;
     for (struct h2_stream *stream = h2->streams.next; stream != &h2->streams;
          stream = stream->next) {
-        if (stream->exchange) {
-            bool untouched = stream->exchange->first_ns == 0;
-            stream_failed(h2, stream, untouched ? outcome : begun, text, untouched);
+        struct exchange *exchange = stream->exchange;
+        if (exchange) {
+            stream_failed(h2, stream, exchange->first_ns ? begun : outcome, text,
+                          outcome == OUTCOME_RESET && may_retry(h2, exchange));
         }
     }
-    conn_close(h2->session.conn);
+    conn_over(h2->session.conn, &failure, h2->now_ns);
+}
+
+static void protocol_failed(struct h2 *h2, const char *text)
+{
+    fail_all(h2, OUTCOME_PROTOCOL_H2, OUTCOME_PROTOCOL_H2, text);
+}
+
+/* After each wake-up: ends the connection if it is of no more use. */
+static void go_on(struct h2 *h2)
+{
+    struct conn *conn = h2->session.conn;
+    if (h2->dead) {
+        return;
+    }
+    h2->draining = h2->draining || !nghttp2_session_check_request_allowed(h2->ng);
+    bool closed = !nghttp2_session_want_read(h2->ng) && !nghttp2_session_want_write(h2->ng);
+    if (closed || (h2->draining && h2->n_streams == 0)) {
+        const char *why = h2->goaway ? h2->goaway : h2->why;
+        protocol_failed(h2, why ? why : "the server takes no requests");
+    } else if (h2->draining) {
+        conn_retire(conn);
+    } else if (h2->settled) {
+        conn_capacity_changed(conn, h2->now_ns);
+    }
 }
 
 static void h2_on_bytes(struct session *session, const char *bytes, size_t n, uint64_t now_ns)
@@ -408,19 +499,11 @@ static void h2_on_bytes(struct session *session, const char *bytes, size_t n, ui
     ssize_t used = nghttp2_session_mem_recv(h2->ng, (const uint8_t *)bytes, n);
     h2->in_receive = false;
     if (used < 0) {
-        fail_all(h2, OUTCOME_PROTOCOL_H2, OUTCOME_PROTOCOL_H2,
-                 h2->why ? h2->why : nghttp2_strerror((int)used));
+        protocol_failed(h2, h2->why ? h2->why : nghttp2_strerror((int)used));
         return;
     }
     flush(h2);
-    if (!nghttp2_session_want_read(h2->ng) && !nghttp2_session_want_write(h2->ng)) {
-        fail_all(h2, OUTCOME_PROTOCOL_H2, OUTCOME_PROTOCOL_H2,
-                 h2->why ? h2->why : "the connection was closed");
-    } else if (h2->draining && h2->n_streams == 0) {
-        conn_close(session->conn);
-    } else {
-        conn_capacity_changed(session->conn, now_ns);
-    }
+    go_on(h2);
 }
 
 static uint64_t h2_discardable(const struct session *session)
@@ -439,10 +522,14 @@ static void h2_on_discarded(struct session *session, uint64_t n, uint64_t now_ns
 static void h2_on_writable(struct session *session)
 {
     struct h2 *h2 = (struct h2 *)session;
+    h2->now_ns = clock_ns();
     if (h2->unsubmitted) {
         fail_unsubmitted(h2);
     }
     flush(h2);
+    if (h2->draining) {
+        go_on(h2);
+    }
 }
 
 static void h2_on_end(struct session *session, const struct failure *failure, uint64_t now_ns)
@@ -451,6 +538,8 @@ static void h2_on_end(struct session *session, const struct failure *failure, ui
     h2->now_ns = now_ns;
     if (failure && failure->outcome != OUTCOME_TRUNCATED) {
         fail_all(h2, failure->outcome, failure->outcome, failure->text);
+    } else if (h2->goaway) {
+        fail_all(h2, OUTCOME_PROTOCOL_H2, OUTCOME_TRUNCATED, h2->goaway);
     } else {
         fail_all(h2, OUTCOME_RESET, OUTCOME_TRUNCATED,
                  "the connection was closed before the response was whole");
@@ -524,6 +613,7 @@ static nghttp2_session *session_new(struct h2 *h2)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, on_invalid_frame);
     nghttp2_session_callbacks_set_error_callback2(callbacks, on_error);
     nghttp2_option_set_no_closed_streams(options, 1);
     nghttp2_option_set_max_send_header_block_length(options, 1u << 20);

@@ -18,26 +18,24 @@ struct conn *pool_take(struct origin *origin, bool fresh)
         conn->reused = true;
         return conn;
     }
-    for (conn = origin->shared; conn; conn = conn->next) {
-        if (conn->session->ops->capacity(conn->session) > 0) {
-            return conn;
+    /* The one with the most room: so they share the load. */
+    unsigned most = 0;
+    for (struct conn *shared = origin->shared; shared; shared = shared->next) {
+        unsigned room = shared->session->ops->capacity(shared->session);
+        if (room > most) {
+            most = room;
+            conn = shared;
         }
     }
-    return NULL;
+    return conn;
 }
 
-static struct conn **list_of(struct conn *conn)
+static void add_to(struct conn **list, struct conn *conn)
 {
-    return conn->shared ? &conn->origin->shared : &conn->origin->idle;
-}
-
-void pool_put(struct conn *conn)
-{
-    struct origin *origin = conn->origin;
-    conn->shared = conn->session->ops->multiplexes;
-    conn->state = conn->shared ? CONN_ACTIVE : CONN_IDLE;
-    origin->n_shared += conn->shared;
-    struct conn **list = list_of(conn);
+    if (conn->list) {
+        pool_remove(conn);
+    }
+    conn->list = list;
     conn->prev = NULL;
     conn->next = *list;
     if (conn->next) {
@@ -46,28 +44,53 @@ void pool_put(struct conn *conn)
     *list = conn;
 }
 
+void pool_put(struct conn *conn)
+{
+    struct origin *origin = conn->origin;
+    if (conn->session->ops->multiplexes) {
+        add_to(&origin->shared, conn);
+        conn->shared = true;
+        conn->state = CONN_ACTIVE;
+        origin->n_shared++;
+    } else {
+        add_to(&origin->idle, conn);
+        conn->state = CONN_IDLE;
+    }
+}
+
+void pool_loosen(struct conn *conn)
+{
+    add_to(&conn->origin->loose, conn);
+}
+
 void pool_remove(struct conn *conn)
 {
     if (conn->prev) {
         conn->prev->next = conn->next;
     } else {
-        *list_of(conn) = conn->next;
+        *conn->list = conn->next;
     }
     if (conn->next) {
         conn->next->prev = conn->prev;
     }
+    conn->list = NULL;
     conn->prev = conn->next = NULL;
-    conn->origin->n_shared -= conn->shared;
-    conn->shared = false;
-    conn->state = CONN_ACTIVE;
+    if (conn->shared) {
+        conn->shared = false;
+        conn->origin->n_shared--;
+        conn->origin->shut = false;
+    } else if (conn->state == CONN_IDLE) {
+        conn->state = CONN_ACTIVE;
+    }
 }
 
 /* --- waiting for a shared connection --- */
 
-static void open_if_needed(struct client *client, struct origin *origin)
+void pool_reopen(struct client *client, struct origin *origin)
 {
     unsigned coming = origin->n_shared + origin->opening;
-    if (origin->waiting && (origin->opening == 0 || coming < client->options.connections)) {
+    if (origin->waiting && !origin->shut &&
+        (origin->opening == 0 || coming < client->options.connections)) {
         origin->opening++;
         conn_open(client, origin, NULL);
     }
@@ -84,7 +107,7 @@ void pool_wait(struct origin *origin, struct exchange *exchange)
     exchange->link = origin->waiting_end;
     *origin->waiting_end = exchange;
     origin->waiting_end = &exchange->next;
-    open_if_needed(exchange->client, origin);
+    pool_reopen(exchange->client, origin);
 }
 
 void pool_forget(struct exchange *exchange)
@@ -112,11 +135,14 @@ static struct exchange *pop_waiting(struct origin *origin)
 void pool_serve(struct conn *conn, uint64_t now_ns)
 {
     struct origin *origin = conn->origin;
+    if (conn->session->ops->capacity(conn->session) > 0) {
+        origin->shut = false;
+    }
     while (origin->waiting && conn->state == CONN_ACTIVE &&
            conn->session->ops->capacity(conn->session) > 0) {
         conn_submit(conn, pop_waiting(origin), now_ns);
     }
-    open_if_needed(conn->client, origin);
+    pool_reopen(conn->client, origin);
 }
 
 void pool_opened(struct conn *conn, uint64_t now_ns)
@@ -126,6 +152,7 @@ void pool_opened(struct conn *conn, uint64_t now_ns)
     pool_put(conn);
     if (conn->shared) {
         origin->protocol = ORIGIN_H2;
+        origin->shut = true; /* unless it has room */
         pool_serve(conn, now_ns);
         return;
     }
@@ -189,6 +216,9 @@ static void close_idle(struct origin *origin)
     }
     while (origin->shared) {
         conn_close(origin->shared);
+    }
+    while (origin->loose) {
+        conn_close(origin->loose);
     }
 }
 
