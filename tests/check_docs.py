@@ -24,7 +24,7 @@ import tempfile
 FENCE = re.compile(r"^ *```(\w*)\s*$")
 LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 CODE = re.compile(r"`([^`]+)`")
-HELP_OPTION = re.compile(r"^ +(?:-(\w), | {4})(--[a-z][a-z-]*)(?: ([A-Z]\S*))?", re.MULTILINE)
+HELP_OPTION = re.compile(r"^ +(?:-(\w), | {4})(--[a-z][a-z0-9-]*)(?: ([A-Z]\S*))?", re.MULTILINE)
 COMMAND = re.compile(r"(?:^|[\s;|&(=`])(?:[\w./]*/)?driller ([^;|&#`<>]*)")
 FUNCTION = re.compile(r"`(\w+)\(\)`")
 
