@@ -1,8 +1,10 @@
 #include "cli/wire.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -154,6 +156,10 @@ static bool set_unix_socket(const char *path, struct wire *wire, struct client_o
 
     if (!path)
         return true;
+    if (!*path) {
+        faults_error(faults, PLACE_NONE, NULL, "--unix-socket: a path is missing");
+        return false;
+    }
     if (strlen(path) >= sizeof(name->sun_path)) {
         faults_error(faults, PLACE_NONE, NULL, "--unix-socket: a path has at most %zu bytes",
                      sizeof(name->sun_path) - 1);
@@ -169,6 +175,19 @@ static bool set_unix_socket(const char *path, struct wire *wire, struct client_o
     return true;
 }
 
+/* False only if it is certain that nothing can be sent from there. */
+static bool is_of_this_machine(const struct address *address)
+{
+    int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is = fd < 0 ||
+              bind(fd, (const struct sockaddr *)&address->storage, address->length) == 0 ||
+              errno != EADDRNOTAVAIL;
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 static bool set_local(const struct option_value *local, struct wire *wire,
                       struct client_options *client, struct faults *faults)
 {
@@ -176,11 +195,18 @@ static bool set_local(const struct option_value *local, struct wire *wire,
         return true;
     wire->local = xcalloc(1, sizeof(*wire->local) + local->n * sizeof(struct address));
     for (size_t i = 0; i < local->n; i++) {
+        struct address *address = &wire->local->list[wire->local->n++];
         struct str text = local->items[i];
 
-        if (!address_parse(text, &wire->local->list[wire->local->n++])) {
+        if (!address_parse(text, address)) {
             faults_error(faults, PLACE_NONE, "an address looks like 10.0.0.2 or fd00::2",
                          "--local-address: '%.*s' is not an address", (int)text.n, text.p);
+            return false;
+        }
+        if (!is_of_this_machine(address)) {
+            faults_error(faults, PLACE_NONE, NULL,
+                         "--local-address: this machine does not have the address %.*s",
+                         (int)text.n, text.p);
             return false;
         }
     }

@@ -181,22 +181,33 @@ static const struct address *local_for(struct client *client, const struct addre
     return NULL;
 }
 
-/* Begins to connect to an address. Users of many origins may have more idle connections than there
- * are descriptors: some then make room. */
-static bool try_address(struct conn *conn, const struct address *to)
+static bool begin_connecting(struct conn *conn, const struct address *to,
+                             const struct address *from)
 {
-    const struct address *from = local_for(conn->client, to);
     struct tcp_ends ends = {.address = (const struct sockaddr *)&to->storage,
                             .length = to->length,
                             .local = from ? (const struct sockaddr *)&from->storage : NULL,
                             .local_length = from ? from->length : 0};
-    do {
-        if (tcp_connect(&conn->tcp, conn->client->loop, &ends, conn_ready) != IO_FAILED) {
-            return true;
+    return tcp_connect(&conn->tcp, conn->client->loop, &ends, conn_ready) != IO_FAILED;
+}
+
+/* Begins to connect to an address. Where one of our own has no ports left, another one may; and
+ * users of many origins may have more idle connections than there are descriptors: some then make
+ * room. */
+static bool try_address(struct conn *conn, const struct address *to)
+{
+    const struct addresses *local = conn->client->options.local;
+    const struct failure *failure = &conn->tcp.stream.failure;
+    unsigned others = local ? local->n - 1 : 0;
+    while (!begin_connecting(conn, to, local_for(conn->client, to))) {
+        bool again = failure->outcome == OUTCOME_CONNECT_NO_PORT    ? others-- > 0
+                     : failure->outcome == OUTCOME_CONNECT_FD_LIMIT ? pool_close_one(conn->client)
+                                                                    : false;
+        if (!again) {
+            return false;
         }
-    } while (conn->tcp.stream.failure.outcome == OUTCOME_CONNECT_FD_LIMIT &&
-             pool_close_one(conn->client));
-    return false;
+    }
+    return true;
 }
 
 static void add_layer(struct conn *conn, struct stream *stream)

@@ -28,7 +28,7 @@ static struct failure connect_failure(int error)
     case EADDRNOTAVAIL:
         failure.outcome = OUTCOME_CONNECT_NO_PORT;
         failure.text = "no local ports are left: use keep-alive, widen "
-                       "net.ipv4.ip_local_port_range, or spread the load over more addresses";
+                       "net.ipv4.ip_local_port_range, or name more addresses with --local-address";
         break;
     case ETIMEDOUT:
         failure.outcome = OUTCOME_CONNECT_TIMEOUT;

@@ -158,7 +158,7 @@ class Connection:
 
 
 class RawServer:
-    def __init__(self, script, backlog=1024, port=0):
+    def __init__(self, script, backlog=1024, port=0, address="127.0.0.1"):
         self.script = script
         self.requests = []
         self.connections = 0
@@ -166,9 +166,10 @@ class RawServer:
         self.ending = threading.Event()
         self._lock = threading.Lock()
         self._open = set()
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=backlog)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._listener = socket.create_server((address, port), family=family, backlog=backlog)
         self.port = self._listener.getsockname()[1]
-        self.host = f"127.0.0.1:{self.port}"
+        self.host = f"[{address}]:{self.port}" if ":" in address else f"{address}:{self.port}"
         self.url = f"http://{self.host}"
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()

@@ -111,7 +111,7 @@ def in_pieces(case):
     return serve
 
 
-LINE = re.compile(r"^.{25,}? (http://\S+) (?:ERR (?P<label>\D+)|(?P<status>\d{3}[^\d]*)) \d+ms$")
+LINE = re.compile(r"^.{25,}? (https?://\S+) (?:ERR (?P<label>\D+)|(?P<status>\d{3}[^\d]*)) \d+ms$")
 
 
 def outcomes(run):
