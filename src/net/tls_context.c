@@ -133,8 +133,8 @@ static bool say_key(const struct report *report, const char *path, const struct 
         return say(report, path, "has no private key in it");
     }
     return say(report, path,
-               password->text ? "the key cannot be decrypted with the password given"
-                              : "the key is encrypted, and no password was given");
+               password->text ? "the key cannot be decrypted with the passphrase given"
+                              : "the key is encrypted, and no passphrase was given");
 }
 
 static bool load_identity(SSL_CTX *ssl_ctx, const struct tls_options *options,

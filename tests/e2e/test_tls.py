@@ -382,7 +382,7 @@ def refused_before(drive, server, *options, env=None):
 
 @pytest.mark.fault("T-11")
 @pytest.mark.parametrize("env, pass_file, reason", [
-    ({}, None, "no password was given"),
+    ({}, None, "no passphrase was given"),
     ({"DRILLER_KEY_PASS": "mistaken"}, None, "cannot be decrypted"),
     ({}, "mistaken", "cannot be decrypted"),
     ({}, "", "cannot be decrypted"),

@@ -100,10 +100,10 @@ static void test_bad_options(void **state)
     expect_error((struct tls_options){.cert = client_file, .key = other_file}, other_file,
                  "the key does not belong to the certificate");
     expect_error((struct tls_options){.cert = client_file, .key = locked_file}, locked_file,
-                 "the key is encrypted, and no password was given");
+                 "the key is encrypted, and no passphrase was given");
     expect_error(
         (struct tls_options){.cert = client_file, .key = locked_file, .key_password = "wrong"},
-        locked_file, "the key cannot be decrypted with the password given");
+        locked_file, "the key cannot be decrypted with the passphrase given");
     expect_error((struct tls_options){.ciphers = "NONSENSE"}, "NONSENSE", "no cipher match");
     expect_error((struct tls_options){.ciphers = "TLS_NONSENSE"}, "TLS_NONSENSE",
                  "no cipher match");
