@@ -283,8 +283,8 @@ class Caddy(Server):
         way, trust = self.way, self.trust
         secure = ""
         if way.tls:
-            client = (f"client_auth {{\nmode require_and_verify\ntrusted_ca_cert_file {trust.ca}\n}}"
-                      if way.mutual else "")
+            client = ("client_auth {\nmode require_and_verify\n"
+                      f"trusted_ca_cert_file {trust.ca}\n}}" if way.mutual else "")
             secure = (f"tls {trust.cert} {trust.key} {{\nprotocols tls{way.tls} tls{way.tls}\n"
                       f"{client}\n}}")
         config = self.write(f"""

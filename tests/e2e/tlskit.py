@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from rawserver import Ended, RawServer, ok
+from rawserver import RawServer, ok
 
 pytest.importorskip("cryptography", reason="python3-cryptography is missing: TLS was NOT tested")
 from cryptography import x509  # noqa: E402
@@ -160,7 +160,8 @@ class TlsServer(RawServer):
         plain = connection.sock
         try:
             plain.settimeout(20)
-            secure = self.context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+            secure = self.context.wrap_socket(plain, server_side=True,
+                                              do_handshake_on_connect=False)
         except OSError:  # it is gone already
             return
         with self._lock:
@@ -211,6 +212,3 @@ def tls_server(trust):
     yield start
     for server in servers:
         server.stop()
-
-
-__all__ = ["Certificate", "Ended", "authority", "one_each", "notify", "tls_server", "trust"]
