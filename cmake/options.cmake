@@ -34,6 +34,15 @@ if(DRILLER_SANITIZE)
 elseif(CMAKE_BUILD_TYPE MATCHES "Rel")
     target_compile_options(driller_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
+# driller itself is optimised as a whole; its many test programs are linked from the same objects
+# without that, which would cost minutes (driller_test_flags).
+add_library(driller_test_flags INTERFACE)
+target_link_libraries(driller_test_flags INTERFACE driller_flags)
+if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_C_COMPILER_ID STREQUAL GNU)
+    target_compile_options(driller_flags INTERFACE -ffat-lto-objects)
+    target_link_options(driller_test_flags INTERFACE -fno-lto)
+endif()
+
 if(DRILLER_WEATHER)
     target_compile_definitions(driller_flags INTERFACE DRILLER_WEATHER)
 endif()

@@ -23,6 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "clear: wants whole reads; not run in bad weather "
+                                       "(src/net/weather.h)")
     config.addinivalue_line("markers", "threads: runs several workers; run with TSan as well")
     config.addinivalue_line("markers", "fault(*ids): holds the tool to these rows of the catalogue "
                                        "of faults")

@@ -133,4 +133,4 @@ def test_failures_by_timeout(example):
     assert done.code == 0, done
     slow = steps_of(done)["Wait for a slow page"]
     assert slow["failed_requests"] == 4
-    assert all(cause.startswith("timeout/") for cause in slow["causes"])
+    assert all("timeout" in cause for cause in slow["causes"])

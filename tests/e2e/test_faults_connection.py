@@ -368,7 +368,8 @@ def test_server_that_restarts(launch, plan, raw_server):
     figures = json.loads(out)
     causes = figures["global"]["causes"]
     assert causes["connect/refused"] > 0 and set(causes) <= {"connect/refused", "reset"}
-    assert second.connections == 4 and len(second.requests) > 20
+    # A user takes whatever connection is idle, so that fewer than four may do.
+    assert 1 <= second.connections <= 4 and len(second.requests) > 20
     check_sums(figures)
 
 

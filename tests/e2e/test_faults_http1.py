@@ -390,6 +390,7 @@ def test_latency_ends_with_the_final_response(drive, raw_server):
     assert len(server.requests) == 1
 
 
+@pytest.mark.clear
 @pytest.mark.fault("H-30")
 @pytest.mark.parametrize("banner, shown", [
     (b"\x15\x03\x01\x00\x02\x02\x28", r"\x15\x03\x01\x00\x02\x02("),

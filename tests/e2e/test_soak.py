@@ -34,6 +34,7 @@ def soak(driller):
         process.communicate()
 
 
+@pytest.mark.clear
 @pytest.mark.threads
 def test_ten_seconds_of_a_misbehaving_server(soak):
     process = soak(10)
@@ -41,6 +42,7 @@ def test_ten_seconds_of_a_misbehaving_server(soak):
     assert process.returncode == 0 and output.endswith("soak: passed\n"), output
 
 
+@pytest.mark.clear
 def test_an_interrupt_ends_it_in_order(soak):
     process = soak(30)
     time.sleep(3)
