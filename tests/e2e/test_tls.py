@@ -663,6 +663,18 @@ def test_session_goes_with_the_identity(figures_of, trust, tls_server):
     assert [h.reused for h in server.handshakes] == [False, True, True] * 2
 
 
+@pytest.mark.threads
+@pytest.mark.fault("T-13")
+@pytest.mark.parametrize("version", [V1_2, V1_3], ids=["1.2", "1.3"])
+def test_workers_have_sessions_of_their_own(version, drive, trust, tls_server):
+    server = tls_server(one_each(), version=version)
+    done = drive("run", server.url, "-i", 40, "-p", 3, "-w", 3, "--cacert", trust.ca,
+                 "--stats-format", "json")
+    check_server(done.json, server)
+    check_verdict(done.json, Good(), 40)
+    assert 1 <= sum(not h.reused for h in server.handshakes) <= 3
+
+
 # --- redirects and cookies between the two schemes ---
 
 @pytest.mark.fault("K-1")

@@ -3,6 +3,7 @@ that speaks TLS and is otherwise a RawServer."""
 import contextlib
 import datetime
 import ipaddress
+import socket
 import ssl
 
 import pytest
@@ -173,9 +174,14 @@ class TlsServer(RawServer):
             self.handshakes.append(Handshake(secure, self.names[-1] if self.names else None))
         except OSError as error:
             self.refused.append(str(error))
+            # What is left unread would make a RST of the end, which may overtake the alert.
+            with contextlib.suppress(OSError):
+                secure.shutdown(socket.SHUT_WR)
+                while secure.recv(65536):
+                    pass
+            secure.close()
             with self._lock:
                 self._open.discard(secure)
-            secure.close()
             return
         super()._serve(connection)
 
