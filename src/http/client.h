@@ -84,6 +84,7 @@ struct client {
     struct blocks *blocks;
     struct timer_queue *timeouts;
     uint64_t opened, reused, failed; /* connections */
+    bool used_tls;                   /* one of them */
     unsigned n_origins;
     struct origin *table[256];
     struct buf scratch, base_url, next_url;

@@ -86,6 +86,7 @@ static void settle(struct conn *conn, uint64_t now_ns)
 static void count_opened(struct conn *conn)
 {
     conn->client->opened++;
+    conn->client->used_tls |= conn->tls != NULL;
     if (conn->origin->uses) {
         conn->origin->uses[conn->address].connections++;
     }

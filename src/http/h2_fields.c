@@ -8,7 +8,8 @@ static void field_add(struct h2_fields *fields, struct str name, struct str valu
                                              (uint8_t *)(uintptr_t)value.p, name.n, value.n, flags};
 }
 
-static bool connection_field(struct str name)
+/* Fields of the connection have no place in HTTP/2 (RFC 9113 §8.2.2). */
+static bool connection_field(struct str name, struct str value)
 {
     static const char *const names[] = {
         "host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"};
@@ -17,7 +18,7 @@ static bool connection_field(struct str name)
             return true;
         }
     }
-    return false;
+    return str_eq_nocase(name, STR("te")) && !str_eq_nocase(value, STR("trailers"));
 }
 
 static struct str lower(struct buf *store, struct str name)
@@ -46,13 +47,14 @@ bool h2_fields_make(struct h2_fields *fields, const struct exchange *exchange, s
         if (str_eq_nocase(name, STR("host"))) {
             authority = value;
         }
-        if (name.n == line.n || connection_field(name)) {
+        if (name.n == line.n || connection_field(name, value)) {
             continue;
         }
         if (fields->n == H2_REQUEST_FIELDS_MAX) {
             return false;
         }
-        bool secret = str_eq_nocase(name, STR("authorization"));
+        bool secret = str_eq_nocase(name, STR("authorization")) ||
+                      str_eq_nocase(name, STR("proxy-authorization"));
         field_add(fields, lower(&fields->lower, name), value,
                   secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE);
     }

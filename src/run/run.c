@@ -186,7 +186,7 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
     snapshot->max_rss_bytes = peak_memory(&usage);
     snapshot->tls_verified = -1;
     for (unsigned i = 0; i < options->workers; i++) {
-        if (workers[i].client->tls) {
+        if (workers[i].client->used_tls) {
             snapshot->tls_verified = !options->client.tls.insecure;
         }
     }
