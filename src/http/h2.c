@@ -182,7 +182,12 @@ static void go_on(struct h2 *h2)
     if (h2->dead) {
         return;
     }
-    h2->draining = h2->draining || !nghttp2_session_check_request_allowed(h2->ng);
+    bool room = h2_capacity(&h2->session) > 0;
+    h2->had_room = h2->had_room || room;
+    if (!nghttp2_session_check_request_allowed(h2->ng) ||
+        (h2->had_room && !room && h2->n_streams == 0)) { /* the limit was lowered to 0 */
+        h2->draining = true;
+    }
     bool closed = !nghttp2_session_want_read(h2->ng) && !nghttp2_session_want_write(h2->ng);
     if (closed || (h2->draining && h2->n_streams == 0)) {
         const char *why = h2->goaway ? h2->goaway : h2->why;

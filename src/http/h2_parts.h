@@ -36,6 +36,7 @@ struct h2 {
     unsigned empty_data;
     bool unsubmitted; /* there is a stream that could not be submitted */
     bool settled;     /* the server's SETTINGS have come */
+    bool had_room;    /* there was room for an exchange at some time */
     bool draining;    /* the server takes no new streams */
     bool dead;        /* failed: nothing is fed or written any more */
     int32_t last_id;  /* that of GOAWAY: streams above it were not processed */
