@@ -3,12 +3,14 @@ that speaks TLS and is otherwise a RawServer."""
 import contextlib
 import datetime
 import ipaddress
+import re
 import socket
 import ssl
 
 import pytest
 
 from rawserver import RawServer, ok
+from wirekit import Bad, check_server, check_verdict
 
 pytest.importorskip("cryptography", reason="python3-cryptography is missing: TLS was NOT tested")
 from cryptography import x509  # noqa: E402
@@ -19,6 +21,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID  # noqa: E402
 NOW = datetime.datetime.utcnow().replace(microsecond=0)
 DAY = datetime.timedelta(days=1)
 HOST = "localhost"
+NOT_VERIFIED = Bad("tls/verify", "TLS error")
+NO_HANDSHAKE = Bad("tls/handshake", "TLS error")
+V1_2, V1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 
 
 def new_key(rsa_bits=0):
@@ -218,3 +223,47 @@ def tls_server(trust):
     yield start
     for server in servers:
         server.stop()
+
+
+@pytest.fixture
+def figures_of(drive):
+    """figures_of(server, n, *options): the figures of a run of n requests, whose sums are checked;
+    url="": the plan that the options name says where to."""
+    def run(server, n, *options, url=None, env=None):
+        target = () if url == "" else (url or f"{server.url}/",)
+        before = len(server.requests)
+        result = drive("run", *target, "-i", n, "-p", 1, "--stats-format", "json", *options,
+                       env=env)
+        assert result.code == 0, result
+        check_server(result.json, Since(server, before))
+        return result.json
+    return run
+
+
+class Since:
+    """What a server has seen since then."""
+
+    def __init__(self, server, before):
+        self.requests = server.requests[before:]
+
+
+@pytest.fixture
+def shake(figures_of, trust):
+    """shake(server, verdict, *options): two requests that all end so; the root is trusted."""
+    def run(server, verdict, *options, n=2, **more):
+        figures = figures_of(server, n, "--cacert", trust.ca, *options, **more)
+        check_verdict(figures, verdict, n)
+        return figures
+    return run
+
+
+def an_issuer(root, **options):
+    return root.issue(common_name="Issuer", ca=True, **options)
+
+
+def outcomes_of_tls(run):
+    return [text.rsplit(" ", 1)[0] for text in re.findall(r"ERR (\D+\d+ms)$", run.stdout, re.M)]
+
+
+def identity(trust):
+    return ["--cert", trust.client_cert, "--key", trust.client_key]
