@@ -14,7 +14,7 @@
 #include "base/str.h"
 
 struct url {
-    struct str href;     /* all of it, fragment included */
+    struct str href; /* all of it, fragment included */
     bool https;
     struct str username; /* percent-encoded; empty if none */
     struct str password;
@@ -33,7 +33,7 @@ enum url_result {
     URL_BAD_SCHEME, /* a scheme that is neither http nor https */
     URL_BAD_HOST,
     URL_BAD_PORT,
-    URL_TOO_LONG,   /* more than URL_MAX bytes */
+    URL_TOO_LONG, /* more than URL_MAX bytes */
 };
 
 #define URL_MAX 65536

@@ -160,7 +160,8 @@ static bool prepare(struct job *job)
         return false;
     }
     return settings_make(job->arguments, job->plan, &job->settings, &job->faults) &&
-           wire_make(job->arguments, job->plan, &job->wire, &job->settings.run.client, &job->faults) &&
+           wire_make(job->arguments, job->plan, &job->wire, &job->settings.run.client,
+                     &job->faults) &&
            read_baseline(job) && check_descriptors(job) && open_report(job);
 }
 

@@ -109,7 +109,8 @@ static void set_limits(const struct arguments *arguments, struct run_options *ru
     const struct option_value *max_redirects = value_of(arguments, OPT_MAX_REDIRECTS);
     const struct option_value *workers = value_of(arguments, OPT_WORKER_THREADS);
 
-    run->client.timeout_ns = duration_of_seconds(timeout->times ? timeout->number : DEFAULT_TIMEOUT_S);
+    run->client.timeout_ns =
+        duration_of_seconds(timeout->times ? timeout->number : DEFAULT_TIMEOUT_S);
     run->client.max_body = max_body->times ? max_body->whole : DEFAULT_MAX_BODY;
     run->client.max_redirects =
         max_redirects->times ? (unsigned)max_redirects->whole : DEFAULT_MAX_REDIRECTS;

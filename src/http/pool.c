@@ -281,8 +281,8 @@ static struct origin *origin_new(bool https, struct str host, uint16_t port)
 static void use_tls(struct client *client, struct origin *origin)
 {
     if (!client->tls) {
-        client->tls = tls_context_new(&client->options.tls, client->tls_error,
-                                      sizeof client->tls_error);
+        client->tls =
+            tls_context_new(&client->options.tls, client->tls_error, sizeof client->tls_error);
     }
     tls_sessions_init(&origin->sessions, client->tls);
     origin->protocol = client->options.tls.offer_h2 ? ORIGIN_UNKNOWN : ORIGIN_H1;
@@ -293,8 +293,7 @@ static void use_proxy_tls(struct client *client)
     struct tls_options options = client->options.tls;
     options.cert = options.key = NULL; /* they are for the origin */
     options.offer_h2 = false;
-    client->proxy_tls =
-        tls_context_new(&options, client->tls_error, sizeof client->tls_error);
+    client->proxy_tls = tls_context_new(&options, client->tls_error, sizeof client->tls_error);
 }
 
 struct origin *client_origin(struct client *client, bool https, struct str host, uint16_t port,

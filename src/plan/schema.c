@@ -10,8 +10,7 @@ static const struct {
 } places[SCHEMA_PLACES] = {
     [SCHEMA_SETTINGS] = {"the settings",
                          {"base", "iterations", "concurrency", "rampup", "plan", "threads", "tls"}},
-    [SCHEMA_TLS] = {"tls",
-                    {"cacert", "cert", "key", "key_pass_file", "ciphers", "min", "verify"}},
+    [SCHEMA_TLS] = {"tls", {"cacert", "cert", "key", "key_pass_file", "ciphers", "min", "verify"}},
     [SCHEMA_STEP_NONE] = {"a step", {"name", "tags"}},
     [SCHEMA_STEP_INCLUDE] = {"an include step", {"name", "tags", "include"}},
     [SCHEMA_STEP_REQUEST] = {"a request step",

@@ -28,7 +28,7 @@ struct variable {
 struct scope {
     struct arena *arena;
     struct map slots;
-    struct map left_out; /* names that only steps set which tags filter away */
+    struct map left_out;        /* names that only steps set which tags filter away */
     struct variable *variables; /* by slot */
     size_t n, cap;
     bool item_known; /* a step with items has been read */
