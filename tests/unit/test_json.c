@@ -303,6 +303,31 @@ static void test_quote(void **state)
     buf_fini(&out);
 }
 
+/* A buffer that ends anywhere in the text: nothing of it is there, and what stood before it is. */
+static void test_quote_full(void **state)
+{
+    static const char *const texts[] = {"",        "abc", "\n",     "a\nb", "\x01",
+                                        "a\x01\"", "ä",   "aä\xff", "\n\nä"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct buf whole, out;
+
+        buf_init(&whole, BUF_NO_MAX);
+        assert_true(json_quote(&whole, str_of(texts[i])));
+        for (size_t max = 0; max <= whole.n; max++) {
+            buf_init(&out, 1 + max);
+            buf_add_char(&out, '-');
+            assert_int_equal(json_quote(&out, str_of(texts[i])), max == whole.n);
+            assert_int_equal(out.full, max < whole.n);
+            assert_int_equal(out.n, max < whole.n ? 1 : 1 + whole.n);
+            assert_int_equal(*out.p, '-');
+            buf_fini(&out);
+        }
+        buf_fini(&whole);
+    }
+}
+
 static void test_number(void **state)
 {
     static const struct {
@@ -410,7 +435,7 @@ int main(void)
         cmocka_unit_test(test_truncations), cmocka_unit_test(test_find),
         cmocka_unit_test(test_text),        cmocka_unit_test(test_types),
         cmocka_unit_test(test_quote),       cmocka_unit_test(test_number),
-        cmocka_unit_test(test_suite),
+        cmocka_unit_test(test_suite),       cmocka_unit_test(test_quote_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
