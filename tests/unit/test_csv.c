@@ -152,6 +152,36 @@ static void test_field(void **state)
     buf_fini(&out);
 }
 
+/* A buffer that ends anywhere in a field or a row: refused, unless all of it fits. */
+static void test_full(void **state)
+{
+    struct str text = STR("a,\"b\"\"\",c\n1,\"x\"\"y\"\"\"\"z\",\"\"\n\"\"\"\",2,\"\n\"\n");
+    struct csv csv;
+    struct csv_error error;
+
+    (void)state;
+    assert_true(csv_parse(text, '"', &csv, &error));
+    for (size_t i = 0; i < csv.n_rows * (csv.n_columns + 1); i++) {
+        size_t row = i / (csv.n_columns + 1), column = i % (csv.n_columns + 1);
+        bool one = column < csv.n_columns;
+        struct buf whole, out;
+
+        buf_init(&whole, BUF_NO_MAX);
+        assert_true(one ? csv_field(&csv, row, column, &whole) : csv_row_json(&csv, row, &whole));
+        for (size_t max = 0; max <= whole.n; max++) {
+            buf_init(&out, max);
+            bool ok = one ? csv_field(&csv, row, column, &out) : csv_row_json(&csv, row, &out);
+            assert_int_equal(ok, max == whole.n);
+            assert_int_equal(out.full, !ok);
+            if (ok)
+                assert_true(str_eq(buf_str(&out), buf_str(&whole)));
+            buf_fini(&out);
+        }
+        buf_fini(&whole);
+    }
+    csv_fini(&csv);
+}
+
 /* Whatever is cut off, what is left is read or refused, never read beyond. */
 static void test_truncations(void **state)
 {
@@ -228,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_tables),      cmocka_unit_test(test_errors),
         cmocka_unit_test(test_limits),      cmocka_unit_test(test_field),
         cmocka_unit_test(test_truncations), cmocka_unit_test(test_spectrum),
+        cmocka_unit_test(test_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
