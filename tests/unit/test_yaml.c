@@ -85,6 +85,14 @@ static void test_documents(void **state)
          "\"~x\"]"},
         {STR("[true, False, null, ~, '', 'true', \"1\", 'null']"),
          "[true,false,null,null,\"\",\"true\",\"1\",\"null\"]"},
+        {STR("\r\r\n\r%YAML\t1.2\r---\ra: 1\r...\r...\r# c\r"), "{\"a\":1}"},
+        {STR("# \xc2\xa0\xc2\x85# \xe2\x80\xa7\xe2\x80\xa8#\xe2\x81\x80\xe2\x80\xa9"
+             "%YAML 1.2\n---\na: 1\n"),
+         "{\"a\":1}"},
+        {STR("a: {q: 1, p: 2, o: 3, n: 4, m: 5, l: 6, k: 7, j: 8, i: 9, h: 0, g: 1, f: 2, e: 3, "
+             "d: 4, c: 5, b: 6, a: 7}\n"),
+         "{\"a\":{\"q\":1,\"p\":2,\"o\":3,\"n\":4,\"m\":5,\"l\":6,\"k\":7,\"j\":8,\"i\":9,\"h\":0,"
+         "\"g\":1,\"f\":2,\"e\":3,\"d\":4,\"c\":5,\"b\":6,\"a\":7}}"},
         {STR("a:\nb: {}\nc: []\n"), "{\"a\":null,\"b\":{},\"c\":[]}"},
     };
 
@@ -105,6 +113,27 @@ static void test_merge(void **state)
           "1:5 '<<' merges a mapping or a list of mappings, nothing else\n");
     check(STR("<<: {a: 1}\n<<: {b: 1}\n"), false,
           "2:1 the key '<<' stands twice; it is in line 1 already\n");
+}
+
+/* Of a key that is long, a fault tells a hundred bytes. */
+static void test_long_key(void **state)
+{
+    struct buf text, expected;
+
+    (void)state;
+    buf_init(&text, BUF_NO_MAX);
+    buf_init(&expected, BUF_NO_MAX);
+    for (int i = 0; i < 2; i++) {
+        buf_add_fill(&text, 'k', 101);
+        buf_add_str(&text, STR(": 1\n"));
+    }
+    buf_add_str(&expected, STR("2:1 the key '"));
+    buf_add_fill(&expected, 'k', 100);
+    buf_add_str(&expected, STR("' stands twice; it is in line 1 already\n"));
+    buf_add_char(&expected, '\0');
+    check(buf_str(&text), false, expected.p);
+    buf_fini(&text);
+    buf_fini(&expected);
 }
 
 static void test_errors(void **state)
@@ -135,6 +164,16 @@ static void test_errors(void **state)
         {STR("a: \xe2\x82\xac\xff\n"), "1:5 the byte 0xFF is no UTF-8\n"},
         {STR("a: b\nc: \xe9t\xe9\n"), "2:4 the byte 0xE9 is no UTF-8\n"},
         {STR("a: b\r\nc: x\0y\n"), "2:5 a NUL byte: this is no text\n"},
+        {STR("a: b\rc: d\r\xff"), "3:1 the byte 0xFF is no UTF-8\n"},
+        {STR("a: b\nc: \xe2\x82x\n"), "2:4 the byte 0xE2 is no UTF-8\n"},
+        {STR("# c\r\r%FOO\r"), "3:1 the only directive that is read is %YAML\n"},
+        {STR("#\xc2\x85#\xe2\x80\xa8#\xe2\x80\xa9%FOO"),
+         "4:1 the only directive that is read is %YAML\n"},
+        {STR("# \xc2"), "1:3 the byte 0xC2 is no UTF-8\n"},
+        {STR("# \xe2\x80"), "1:3 the byte 0xE2 is no UTF-8\n"},
+        {STR("%YAML 1.2"), "2:1 expected '---' after the directive\n"},
+        {STR("<<: 1\nb: 1\n"), "1:5 '<<' merges a mapping or a list of mappings, nothing else\n"},
+        {STR("\xfe\xff\0a\0:"), "1:1 the file is UTF-16, not UTF-8\n"},
         {STR("a: \x1b\n"), "1:4 the control character U+001B may not stand in YAML\n"},
         {STR("\xff\xfe"
              "a\0:\0"),
@@ -394,6 +433,7 @@ static void test_walk(void **state)
     walk(STR("- name: a\n  duration: '1.5'\n- []\n"), true,
          "[{1:3 name;1:9 a;2:3 duration;2:13 '1.5';}[]]");
     walk(STR(""), true, "");
+    walk(STR("\xff\xfe"), false, "");
     walk(STR("- stop\n- [\n"), true, "[1:3 stop;");
     walk(STR("- a\n- [\n"), false, "[1:3 a;[");
     walk(STR("- &a a\n- *a\n"), false, "[1:3 a;");
@@ -446,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_counts),    cmocka_unit_test(test_places),
         cmocka_unit_test(test_schema),    cmocka_unit_test(test_emit),
         cmocka_unit_test(test_walk),      cmocka_unit_test(test_suite),
+        cmocka_unit_test(test_long_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
