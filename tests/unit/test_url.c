@@ -405,6 +405,11 @@ static void failures(void **state)
     fails(STR("javascript:alert(1)"), URL_BAD_SCHEME);
     fails(STR("http://"), URL_BAD_HOST);
     fails(STR("http://?"), URL_BAD_HOST);
+    fails(STR("http://[1111:2222:3333:4444:5555:6666:123.123.123.1234]"), URL_BAD_HOST);
+    memset(text, 'a', sizeof(text));
+    memcpy(text, "http://\u00e9", 9);
+    fails((struct str){text, 9 + IDN_MAX - 2}, URL_BAD_HOST);
+    fails((struct str){text, 9 + IDN_MAX - 1}, URL_BAD_HOST);
     fails(STR("http://u@"), URL_BAD_HOST);
     fails(STR("http://:80"), URL_BAD_HOST);
     fails(STR("http://a b"), URL_BAD_HOST);
@@ -453,9 +458,39 @@ static void longest(void **state)
     buf_init(&out, 12);
     assert_int_equal(url_parse(STR("http://hh/path"), NULL, &out, &url), URL_TOO_LONG);
     assert_int_equal(url_parse(STR("http://1.2.3.4/"), NULL, &out, &url), URL_TOO_LONG);
+    assert_int_equal(url_parse(STR("http://[1::2]/"), NULL, &out, &url), URL_TOO_LONG);
     assert_int_equal(url_parse(STR("http://hh/../.."), NULL, &out, &url), URL_OK);
     assert_str(url.href, "http://hh/");
     buf_fini(&out);
+}
+
+/* Buffers that end anywhere in a URL. */
+static void full(void **state)
+{
+    static const char *const texts[] = {
+        "http://u:p@[1:2:3:4:5:6:7:8]:9/p?q#f",
+        "http://[2001:db8::ffff:1]/",
+        "http://[::]/",
+        "http://[1::]",
+        "https://1.2.3.4:5/a/../b?",
+        "http://\u00e9.example/%zz",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct buf out;
+        struct url url;
+
+        buf_init(&out, BUF_NO_MAX);
+        assert_int_equal(url_parse(str_of(texts[i]), NULL, &out, &url), URL_OK);
+        size_t whole = out.n;
+        buf_fini(&out);
+        for (size_t max = 0; max < whole; max++) {
+            buf_init(&out, max);
+            assert_int_equal(url_parse(str_of(texts[i]), NULL, &out, &url), URL_TOO_LONG);
+            buf_fini(&out);
+        }
+    }
 }
 
 static void parts(void **state)
@@ -544,6 +579,7 @@ int main(void)
         cmocka_unit_test(hosts),
         cmocka_unit_test(failures),
         cmocka_unit_test(longest),
+        cmocka_unit_test(full),
         cmocka_unit_test(parts),
         cmocka_unit_test(decodes),
         cmocka_unit_test(idn),
