@@ -49,6 +49,7 @@ static void test_framing(void **state)
         CASE("", "partial\n"),
         CASE(OK "Content-Len", "partial\n"),
         CASE(OK "Bad header\r\nA: b\r\n", "partial\n"),
+        CASE(OK "Bad header\n\rA: b\n\r", "partial\n"),
         CASE(OK "Location: /\r\nset-COOKIE: a=b\r\nContent-Length: 0\r\n\r\n",
              "200 HTTP/1.1 none location cookie "
              "{Location: /\r\nset-COOKIE: a=b\r\nContent-Length: 0\r\n}\nbody 0 ()\nend\n"),
@@ -110,6 +111,8 @@ static void test_bad_heads(void **state)
         FIELD("Transfer-Encoding: chunkedchunked", NOT_LAST),
         FIELD("Transfer-Encoding: chunked;a=b", NOT_LAST),
         FIELD("Transfer-Encoding: identity", NOT_LAST),
+        FIELD("Transfer-Encoding: deflate", NOT_LAST),
+        FIELD("Transfer-Encoding: chunker", NOT_LAST),
         FIELD("Transfer-Encoding: gzip", NOT_LAST),
         FIELD("Transfer-Encoding:", NOT_LAST),
         FIELD("A: b\rc", CR),
@@ -304,10 +307,13 @@ static void test_keep_alive(void **state)
         {"1.1", "Connection: keep-alive, close\r\n", false},
         {"1.1", "Connection: keep-alive\r\nConnection: foo,,\tcLOSE ,bar\r\n", false},
         {"1.1", "Connection: close-not, not-close\r\n", true},
+        {"1.1", "Connection: clone, keep-alife\r\n", true},
         {"1.1", "Connection:\r\n", true},
         {"1.0", "", false},
         {"1.0", "Connection: keep-alive\r\n", true},
         {"1.0", "Connection: Foo, Keep-Alive\r\n", true},
+        {"1.0", "Connection: keep_alive\r\n", false},
+        {"1.0", "Connection: upgrade, keep-alife\r\n", false},
         {"1.0", "Connection: keep-alive\r\nConnection: close\r\n", false},
         {"1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", false},
         {"1.1", "Transfer-Encoding: chunked\r\n", false}, /* beside Content-Length */
@@ -419,12 +425,52 @@ static void test_fields(void **state)
     assert_false(h1_field_find((struct str){NULL, 0}, STR("X"), &value));
 }
 
+/* Fields that do not end with a line break, or have no colon: no head has them. */
+static void test_fields_cut_short(void **state)
+{
+    (void)state;
+    struct str name, value, rest = STR("A: b\r\nC: d");
+    assert_true(h1_field_next(&rest, &name, &value) && str_eq(value, STR("b")));
+    assert_true(h1_field_next(&rest, &name, &value));
+    assert_true(str_eq(name, STR("C")) && str_eq(value, STR("d")));
+    assert_int_equal(rest.n, 0);
+    rest = STR("A: b\r\n ");
+    assert_true(h1_field_next(&rest, &name, &value) && str_eq(value, STR("b")));
+    assert_int_equal(rest.n, 0);
+    rest = STR("no colon\r\n");
+    assert_false(h1_field_next(&rest, &name, &value));
+}
+
+/* Names as long as those that are looked at, but for a multiple of 64 bytes. */
+static void test_long_names(void **state)
+{
+    (void)state;
+    static const char *const FIELDS[] = {": y", "location: /", "connection: close",
+                                         "content-length: x", "transfer-encoding: x"};
+    struct buf bytes;
+    buf_init(&bytes, BUF_NO_MAX);
+    for (size_t i = 0; i < COUNT(FIELDS); i++) {
+        struct h1_head head;
+        const char *why;
+        buf_reset(&bytes);
+        buf_add_str(&bytes, STR(OK));
+        buf_add_fill(&bytes, 'x', 64);
+        buf_add_str(&bytes, str_of(FIELDS[i]));
+        buf_add_str(&bytes, STR("\r\nContent-Length: 0\r\n\r\n"));
+        assert_int_equal(h1_head_parse(bytes.p, bytes.n, 0, false, &head, &why), H1_OK);
+        assert_true(head.keep_alive && head.framing == H1_NO_BODY && !head.has_location);
+    }
+    buf_fini(&bytes);
+}
+
 static void test_unfold_keeps_blanks(void **state)
 {
     (void)state;
     char out[16];
     size_t n = h1_unfold(STR("a  b\tc"), out);
     assert_true(str_eq((struct str){out, n}, STR("a  b\tc")));
+    n = h1_unfold(STR("a \t"), out);
+    assert_true(str_eq((struct str){out, n}, STR("a \t")));
     assert_int_equal(h1_unfold(STR(""), out), 0);
 }
 
@@ -444,6 +490,8 @@ int main(void)
         cmocka_unit_test(test_partial_writes_nothing),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_fields_cut_short),
+        cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_unfold_keeps_blanks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
