@@ -120,6 +120,10 @@ static void test_discarding(void **state)
     assert_false(h1_body_skip(&body, 1 << 20));
     assert_true(h1_body_at_eof(&body));
 
+    head = (struct h1_head){.framing = H1_LENGTH, .length = 0};
+    h1_body_init(&body, &head);
+    assert_true(h1_body_skip(&body, 0));
+
     head.framing = H1_NO_BODY;
     h1_body_init(&body, &head);
     assert_true(h1_body_skip(&body, 0));
