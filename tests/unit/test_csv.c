@@ -119,6 +119,20 @@ static void test_limits(void **state)
     buf_add_str(&text, STR(",x"));
     check(buf_str(&text), '"', "1:1 (0) more than 4096 columns");
 
+    struct csv csv;
+    struct csv_error error;
+    buf_reset(&text);
+    buf_add_char(&text, 'a');
+    for (unsigned i = 0; i < 1000; i++)
+        buf_addf(&text, "\n%u", i);
+    assert_true(csv_parse(buf_str(&text), '"', &csv, &error));
+    assert_int_equal(csv.n_rows, 1000);
+    struct buf last;
+    buf_init(&last, BUF_NO_MAX);
+    assert_true(csv_field(&csv, 999, 0, &last) && str_eq(buf_str(&last), STR("999")));
+    buf_fini(&last);
+    csv_fini(&csv);
+
     buf_reset(&text);
     buf_add_str(&text, STR("a\n\""));
     buf_add_fill(&text, 'x', CSV_MAX_CELL + 1);
