@@ -222,6 +222,8 @@ static void test_status_lines(void **state)
         "HTTP/1.1 1000 X\r\n",
         "HTTP/1.1 20 OK\r\n",
         "HTTP/1.1 abc\r\n",
+        "HTTP/1.x 200 OK\r\n",
+        "HTTP/1.1 2x0 OK\r\n",
         "HTTP/1.1  200 OK\r\n",
         "HTTP/1.1\t200 OK\r\n",
         "HTTP/2 200\r\n",
