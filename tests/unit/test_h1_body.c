@@ -19,6 +19,7 @@ static void test_chunks(void **state)
         CASE(CHUNKED "1\r\nx\r\n0\r\nA: b\r\nC:\r\n\r\n" OK "Content-Length: 0\r\n\r\n",
              CHUNKED_HEAD "body 1 (x)\n200 HTTP/1.1 none {Content-Length: 0\r\n}\n"
                           "body 0 ()\nend\n"),
+        CASE(CHUNKED "0\r\nExpires: b\r\n\r\n", CHUNKED_HEAD "body 0 ()\nend\n"),
         CASE(CHUNKED "0\r\nA: b\n c\n\n", CHUNKED_HEAD "body 0 lenient ()\nend\n"),
         CASE(CHUNKED "0\r\n\n", CHUNKED_HEAD "body 0 lenient ()\nend\n"),
         CASE(CHUNKED "1\r\nx\r\n0\r\n", CHUNKED_HEAD "partial\n"),
