@@ -392,6 +392,7 @@ sys.exit(subprocess.run(sys.argv[1:]).returncode)
 """
 
 
+@pytest.mark.clear
 @pytest.mark.fault("R-3")
 def test_local_ports_run_out(driller, narrow, plan, tmp_path):
     """Twenty users, ten ports: ten fail, and go on with the ports that others have let go."""

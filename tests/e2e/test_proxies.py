@@ -526,6 +526,7 @@ def test_real_http_proxies(drive, raw_server, https_server, trust, real_proxy):
         assert causes(run) == {"connect/proxy": 1}
 
 
+@pytest.mark.clear  # microsocks wants each message whole
 @pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
 def test_real_socks_proxy(drive, raw_server, https_server, trust, real_socks, scheme):
     server = raw_server(answering())
