@@ -69,6 +69,10 @@ void conn_done(struct conn *conn, struct exchange *exchange, bool reusable, uint
         conn_close(conn);
     }
     client_response(exchange, now_ns);
+    /* Its user has not gone on with it at once: it may be idle for long. */
+    if (conn->tls && conn->state == CONN_IDLE) {
+        tls_idle(conn->tls);
+    }
 }
 
 void conn_stream_done(struct conn *conn, struct exchange *exchange, uint64_t now_ns)
