@@ -155,6 +155,7 @@ void vu_stop(struct vu *vu)
     if (vu->state == VU_REQUEST) {
         const struct step *step = &vu->vars.plan->steps[vu->step];
         client_abort(&vu->exchange);
+        vu_count_notes(vu, step); /* the server has seen those requests, too */
         recorder_abort(&worker->recorder, step->stat);
     }
     timer_stop(&vu->timer);

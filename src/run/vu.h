@@ -57,6 +57,8 @@ enum vu_next {
 
 enum vu_next vu_run_step(struct vu *vu, const struct step *step);
 enum vu_next vu_run_request(struct vu *vu, const struct step *step);
+/* Counts what happened on the way of the user's request (redirects, …), ended or given up. */
+void vu_count_notes(struct vu *vu, const struct step *step);
 /* What the step waited for has happened. */
 void vu_resume(struct vu *vu, enum vu_next next);
 

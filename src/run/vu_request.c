@@ -164,6 +164,21 @@ static void say_done(struct vu *vu, const struct step *step)
     worker_event(vu->worker, &event);
 }
 
+void vu_count_notes(struct vu *vu, const struct step *step)
+{
+    const struct exchange *exchange = &vu->exchange;
+    struct recorder *recorder = &vu->worker->recorder;
+    if (exchange->noted) {
+        uint64_t *extra = recorder->tallies[step->stat].extra;
+        extra[EXTRA_RECONNECTS] += exchange->notes.reconnects;
+        extra[EXTRA_REDIRECTS] += exchange->notes.redirects;
+        extra[EXTRA_EXTRA_BYTES] += exchange->notes.extra_bytes;
+        extra[EXTRA_LENIENT] += exchange->notes.lenient;
+        extra[EXTRA_BOTH_LENGTHS] += exchange->notes.both_lengths;
+        extra[EXTRA_INTERIM] += exchange->notes.interim;
+    }
+}
+
 static void record(struct vu *vu, const struct step *step)
 {
     const struct exchange *exchange = &vu->exchange;
@@ -177,15 +192,7 @@ static void record(struct vu *vu, const struct step *step)
                             .bytes_received = exchange->bytes_received};
     memcpy(sample.phases, exchange->phases, sizeof sample.phases);
     recorder_add(recorder, step->stat, &sample);
-    if (exchange->noted) {
-        uint64_t *extra = recorder->tallies[step->stat].extra;
-        extra[EXTRA_RECONNECTS] += exchange->notes.reconnects;
-        extra[EXTRA_REDIRECTS] += exchange->notes.redirects;
-        extra[EXTRA_EXTRA_BYTES] += exchange->notes.extra_bytes;
-        extra[EXTRA_LENIENT] += exchange->notes.lenient;
-        extra[EXTRA_BOTH_LENGTHS] += exchange->notes.both_lengths;
-        extra[EXTRA_INTERIM] += exchange->notes.interim;
-    }
+    vu_count_notes(vu, step);
 }
 
 static void exchange_done(struct exchange *exchange)
