@@ -42,6 +42,14 @@ bool buf_add_i64(struct buf *buf, int64_t value);
 /* printf, for set-up and reports, never on the request path. Locale "C" is assumed. */
 bool buf_addf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Gives its memory back, and so its bytes, if it is more than `keep` bytes. */
+static inline void buf_shrink(struct buf *buf, size_t keep)
+{
+    if (buf->cap > keep) {
+        buf_fini(buf);
+    }
+}
+
 static inline struct str buf_str(const struct buf *buf)
 {
     return (struct str){buf->p, buf->n};

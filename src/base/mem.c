@@ -154,18 +154,16 @@ struct arena_chunk {
 #define CHUNK_FIRST ((size_t)1 << 10)
 #define CHUNK_MAX ((size_t)1 << 16)
 
-void arena_init(struct arena *arena, struct blocks *blocks)
+void arena_init(struct arena *arena)
 {
-    *arena = (struct arena){.blocks = blocks};
+    *arena = (struct arena){0};
 }
 
-static struct arena_chunk *chunk_new(struct arena *arena, size_t size)
+static struct arena_chunk *chunk_new(size_t size)
 {
-    struct arena_chunk *chunk;
-    size_t cap = size;
+    struct arena_chunk *chunk = xmalloc(size);
 
-    chunk = arena->blocks ? block_get(arena->blocks, size, &cap) : xmalloc(size);
-    chunk->cap = cap;
+    chunk->cap = size;
     return chunk;
 }
 
@@ -179,14 +177,14 @@ static void *alloc_slow(struct arena *arena, size_t size)
         usual = CHUNK_MAX;
     if (size > usual - sizeof(*chunk) && head) {
         /* A chunk of its own behind the head, whose rest remains of use. */
-        chunk = chunk_new(arena, size + sizeof(*chunk));
+        chunk = chunk_new(size + sizeof(*chunk));
         chunk->next = head->next;
         head->next = chunk;
         return chunk + 1;
     }
     if (size > usual - sizeof(*chunk))
         usual = size + sizeof(*chunk);
-    chunk = chunk_new(arena, usual);
+    chunk = chunk_new(usual);
     chunk->next = head;
     arena->chunks = chunk;
     arena->at = (char *)(chunk + 1) + size;
@@ -224,10 +222,7 @@ void arena_reset(struct arena *arena)
     while (chunk) {
         struct arena_chunk *next = chunk->next;
 
-        if (arena->blocks)
-            block_put(arena->blocks, chunk, chunk->cap);
-        else
-            free(chunk);
+        free(chunk);
         chunk = next;
     }
     arena->chunks = NULL;

@@ -3,7 +3,7 @@
  * abort(). Three kinds of owner beside plain x-allocation:
  *
  *   blocks   a worker's cache of freed blocks, by size class; not shared between threads
- *   arena    things that die together (a request's strings), out of a worker's blocks
+ *   arena    things that die together (all that a plan is made of)
  *   buf      (base/buf.h) one growing run of bytes
  */
 #ifndef BASE_MEM_H
@@ -44,18 +44,16 @@ void block_put(struct blocks *blocks, void *block, size_t cap);
 /* An arena owns nothing until the first allocation. */
 struct arena_chunk;
 struct arena {
-    struct blocks *blocks; /* NULL: plain malloc */
     struct arena_chunk *chunks;
     char *at, *end;
 };
 
-/* blocks may be NULL; it must outlive the arena. */
-void arena_init(struct arena *arena, struct blocks *blocks);
+void arena_init(struct arena *arena);
 /* size bytes, aligned to 16, not cleared, valid until reset or fini. */
 void *arena_alloc(struct arena *arena, size_t size);
 /* A copy of s, NUL-terminated behind its end. */
 struct str arena_copy(struct arena *arena, struct str s);
-/* Everything allocated is gone; every chunk goes back to the blocks. */
+/* Everything allocated is gone; every chunk is given back. */
 void arena_reset(struct arena *arena);
 void arena_fini(struct arena *arena);
 

@@ -562,8 +562,14 @@ const struct option option_table[OPT_COUNT] = {
 };
 
 const struct exclusion exclusions[] = {
-    {OPT_ITERATIONS, OPT_DURATION}, {OPT_REPORT, OPT_COMPARE},    {OPT_REPORT, OPT_THRESHOLD},
-    {OPT_STATS, OPT_COMPARE},       {OPT_LIST_TAGS, OPT_TAGS},    {OPT_LIST_TAGS, OPT_SKIP_TAGS},
-    {OPT_IPV4, OPT_IPV6},           {OPT_UNIX_SOCKET, OPT_PROXY},
+    {OPT_ITERATIONS, OPT_DURATION},
+    {OPT_REPORT, OPT_COMPARE},
+    {OPT_REPORT, OPT_THRESHOLD},
+    {OPT_STATS, OPT_COMPARE},
+    {OPT_LIST_TAGS, OPT_TAGS},
+    {OPT_LIST_TAGS, OPT_SKIP_TAGS},
+    {OPT_IPV4, OPT_IPV6},
+    {OPT_UNIX_SOCKET, OPT_PROXY},
+    {OPT_UNIX_SOCKET, OPT_LOCAL_ADDRESS},
 };
 const size_t n_exclusions = sizeof(exclusions) / sizeof(exclusions[0]);

@@ -166,7 +166,8 @@ struct process *process_start(struct loop *loop, struct str command, uint64_t ti
     uv_pipe_init(loop_uv(loop), &process->err, 0);
     process->handle.data = process->out.data = process->err.data = process;
     char *text = xstrndup(command.p, command.n);
-    char *args[] = {(char *)(uintptr_t) "bash", (char *)(uintptr_t) "-c", text, NULL};
+    char *args[] = {(char *)(uintptr_t) "bash", (char *)(uintptr_t) "-c", (char *)(uintptr_t) "--",
+                    text, NULL};
     uv_stdio_container_t stdio[3] = {
         {.flags = UV_IGNORE},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&process->out},

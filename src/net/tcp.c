@@ -112,7 +112,7 @@ static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch, s
         return fail_io(tcp);
     }
     uint64_t left = max - (n > 0 ? (uint64_t)n : 0);
-    uint32_t lowat = (uint32_t)(left < tcp->lowat_max ? left : tcp->lowat_max);
+    uint32_t lowat = (uint32_t)(left < LOWAT_MAX ? left : LOWAT_MAX);
     set_lowat(tcp, left >= TCP_DISCARD_MIN && max != UINT64_MAX ? lowat : 1);
     *got = n > 0 ? (uint64_t)n : 0;
     return n > 0 ? IO_OK : IO_AGAIN;
@@ -218,8 +218,7 @@ enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct tcp_ends *e
     *tcp = (struct tcp){.stream = {.ops = &tcp_ops, .ready = ready},
                         .loop = loop,
                         .watcher = {.fd = -1, .ready = tcp_ready},
-                        .lowat = 1,
-                        .lowat_max = LOWAT_MAX};
+                        .lowat = 1};
     int fd = open_socket(ends);
     if (fd < 0) {
         return fail(tcp, connect_failure(errno));

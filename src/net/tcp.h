@@ -17,7 +17,6 @@ struct tcp {
     struct watcher watcher;
     bool connecting;
     uint32_t lowat; /* SO_RCVLOWAT as it is set now */
-    uint32_t lowat_max;
 };
 
 /* What a connection is made from and to; local NULL: the system chooses. */

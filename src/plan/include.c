@@ -40,7 +40,7 @@ static void parse(struct compiler *c, const struct step_in *in, const struct sou
     struct arena arena;
     const struct yaml_node *root;
 
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     root = yaml_parse((struct yaml_source){source->file, text}, &arena, c->faults);
     if (!root) {
         c->blind = true;

@@ -19,7 +19,7 @@ static void compiler_init(struct compiler *c, const struct plan_options *options
 {
     struct plan *plan = xcalloc(1, sizeof(*plan));
 
-    arena_init(&plan->arena, NULL);
+    arena_init(&plan->arena);
     plan->iterations = 1;
     plan->concurrency = 1;
     plan->base = STR("");
@@ -101,7 +101,7 @@ struct plan *plan_load(const char *path, struct str text, const struct plan_opti
         source.device = status.st_dev;
         source.inode = status.st_ino;
     }
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     root = yaml_parse((struct yaml_source){source.file, text}, &arena, faults);
     if (root)
         compile_plan(&c, &source, root);

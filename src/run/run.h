@@ -51,7 +51,7 @@ bool run_check_descriptors(uint64_t concurrency, unsigned workers, uint64_t *nee
  * Runs until all iterations are done, the duration is over, or SIGINT or SIGTERM (whose
  * dispositions are the run's while it goes on; a second signal ends the process at once).
  * *snapshot is initialised and filled; snapshot_fini it. False only if threads or the loop cannot
- * be made (*why, static); nothing was sent then.
+ * be made (*why, static); users of threads that were made may have sent something by then.
  */
 bool run(const struct run_options *options, struct snapshot *snapshot, struct run_result *result,
          const char **why);

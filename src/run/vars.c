@@ -8,8 +8,6 @@
 #include "http/charset.h"
 #include "http/h1_parse.h"
 
-#define KEPT_BYTES (64u << 10)
-
 void vars_init(struct vars *vars, const struct plan *plan, const struct jar *jar)
 {
     *vars = (struct vars){.plan = plan, .jar = jar};
@@ -35,16 +33,6 @@ void vars_fini(struct vars *vars)
     vars->own = NULL;
 }
 
-/* Large memory is not kept from one iteration to the next. */
-static void shrink(struct buf *buf)
-{
-    if (buf->cap > KEPT_BYTES) {
-        size_t max = buf->max;
-        buf_fini(buf);
-        buf_init(buf, max);
-    }
-}
-
 void vars_reset(struct vars *vars, uint64_t iteration)
 {
     vars->iteration = vars->index = iteration;
@@ -52,10 +40,10 @@ void vars_reset(struct vars *vars, uint64_t iteration)
     for (size_t i = 0; vars->own && i < own_count(vars); i++) {
         struct var *var = &vars->own[i];
         var->kind = VAR_UNSET;
-        shrink(&var->text);
-        shrink(&var->utf8);
+        buf_shrink(&var->text, VARS_KEPT_BYTES);
+        buf_shrink(&var->utf8, VARS_KEPT_BYTES);
         if (var->response) {
-            shrink(&var->response->body);
+            buf_shrink(&var->response->body, VARS_KEPT_BYTES);
         }
     }
 }

@@ -14,6 +14,9 @@
 #include "plan/items.h"
 #include "plan/plan.h"
 
+/* Buffers larger than this are not kept from one iteration, or request, to the next. */
+#define VARS_KEPT_BYTES (64u << 10)
+
 enum var_kind { VAR_UNSET, VAR_TEXT, VAR_RESPONSE };
 enum body_state { BODY_UNREAD, BODY_JSON, BODY_NO_JSON };
 

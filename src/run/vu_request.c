@@ -5,8 +5,6 @@
 #include "base/mem.h"
 #include "run/vu.h"
 
-#define KEPT_BYTES (64u << 10)
-
 _Static_assert((int)PHASE_COUNT == (int)EXCHANGE_PHASES && (int)PHASE_BODY == (int)EXCHANGE_BODY &&
                    PHASE_NONE == EXCHANGE_NONE,
                "the phases of an exchange are those of a sample");
@@ -94,15 +92,6 @@ static bool pause_first(struct vu *vu, const struct origin *origin)
         timer_start(loop_timers(vu->worker->loop, ns), &vu->timer, clock_ns());
     }
     return ns > 0;
-}
-
-static void shrink(struct buf *buf)
-{
-    if (buf->cap > KEPT_BYTES) {
-        size_t max = buf->max;
-        buf_fini(buf);
-        buf_init(buf, max);
-    }
 }
 
 static void say_send(struct vu *vu, const struct step *step, const struct prepared *prepared)
@@ -205,10 +194,10 @@ static void exchange_done(struct exchange *exchange)
         vars_set_response(&vu->vars, step->request.assign, &vu->incoming);
     }
     if (vu->incoming) {
-        shrink(&vu->incoming->body);
+        buf_shrink(&vu->incoming->body, VARS_KEPT_BYTES);
     }
-    shrink(&vu->text);
-    shrink(&exchange->wire);
+    buf_shrink(&vu->text, VARS_KEPT_BYTES);
+    buf_shrink(&exchange->wire, VARS_KEPT_BYTES);
     vu_resume(vu, next_item(vu, step));
 }
 

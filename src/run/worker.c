@@ -136,7 +136,7 @@ bool worker_init(struct worker *worker, struct shared *shared, unsigned id, size
     const struct run_options *options = shared->options;
     *worker = (struct worker){.shared = shared, .id = id, .n_users = n_users, .active = n_users};
     blocks_init(&worker->blocks);
-    arena_init(&worker->arena, NULL);
+    arena_init(&worker->arena);
     recorder_init(&worker->recorder, options->plan->n_names);
     buf_init(&worker->scratch, 64u << 20);
     for (unsigned i = 0; i < OUTPUT_COUNT; i++) {

@@ -114,7 +114,7 @@ static void check_listing(struct str listing)
     struct arena arena;
     struct faults faults;
 
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     faults_init(&faults);
     CHECK(yaml_parse((struct yaml_source){STR("listing"), listing}, &arena, &faults));
     faults_fini(&faults);

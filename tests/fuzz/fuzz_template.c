@@ -87,7 +87,7 @@ static void compile(struct str text, bool relaxed, bool item_known)
     struct path path;
     bool ok;
 
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     faults_init(&faults);
     scope_init(&scope, &arena);
     scope.relaxed = relaxed;

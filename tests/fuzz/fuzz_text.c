@@ -55,7 +55,7 @@ static void check_scalar(struct str text, struct str repaired, bool keep_type)
 
     buf_init(&list, BUF_NO_MAX);
     faults_init(&faults);
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     buf_add_str(&list, STR("- "));
     yaml_scalar(&list, text, keep_type);
     CHECK(str_find(buf_str(&list), '\n') == list.n);

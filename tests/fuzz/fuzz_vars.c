@@ -35,7 +35,7 @@ static void check_path(struct vars *vars, struct str text, struct str whole)
     struct str value;
     bool ok;
 
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     buf_init(&found, BUF_NO_MAX);
     buf_init(&expected, BUF_NO_MAX);
     buf_init(&repaired, BUF_NO_MAX);
@@ -78,7 +78,7 @@ static void check_response(struct vars *vars, struct str text)
     struct buf whole;
     struct str checked;
 
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     buf_init(&whole, BUF_NO_MAX);
     CHECK(find(vars, STR(""), &arena, &path, &whole));
     if (json_check(buf_str(&whole), &checked)) {

@@ -46,7 +46,7 @@ static void check_emitted(const struct yaml_node *root)
     const struct yaml_node *again;
 
     buf_init(&out, 1 << 20);
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     if (yaml_emit(root, 0, &out)) {
         again = parse(buf_str(&out), &arena, &errors);
         CHECK(again);
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct walk walk = {0};
     size_t errors;
 
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     faults_init(&faults);
     const struct yaml_node *root = parse(text, &arena, &errors);
     bool walked = yaml_walk((struct yaml_source){STR("fuzz.yml"), text}, on_event, &walk, &faults);

@@ -73,7 +73,7 @@ static struct items *build(const char *step, uint64_t seed, bool ok, struct buf 
     struct items *items = NULL;
 
     path_of("p.yml", path);
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     faults_init(&faults);
     rng_seed(&rng, seed);
     struct yaml_source source = {str_of(path), str_of(step)};
@@ -349,7 +349,7 @@ static void test_node(void **state)
     const char *key = NULL;
 
     (void)state;
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     faults_init(&faults);
     struct yaml_source source = {STR("p.yml"), STR("- {with_items_range: {}}\n- {tags: a}\n")};
     struct yaml_node *steps = yaml_parse(source, &arena, &faults);

@@ -124,30 +124,25 @@ static void use_arena(struct arena *arena)
 
 static void test_arena(void **state)
 {
-    struct blocks blocks;
     struct arena arena;
     struct str copy;
 
     (void)state;
-    blocks_init(&blocks);
-    for (int with = 0; with < 2; with++) {
-        arena_init(&arena, with ? &blocks : NULL);
-        assert_null(arena.chunks);
-        use_arena(&arena);
-        arena_reset(&arena);
-        assert_null(arena.chunks);
-        use_arena(&arena);
-        copy = arena_copy(&arena, STR("abc"));
-        assert_string_equal(copy.p, "abc");
-        copy = arena_copy(&arena, (struct str){NULL, 0});
-        assert_string_equal(copy.p, "");
-        arena_fini(&arena);
-        /* A first allocation that is larger than a usual first chunk. */
-        memset(arena_alloc(&arena, 5000), 1, 5000);
-        memset(arena_alloc(&arena, 16), 2, 16);
-        arena_fini(&arena);
-    }
-    blocks_fini(&blocks);
+    arena_init(&arena);
+    assert_null(arena.chunks);
+    use_arena(&arena);
+    arena_reset(&arena);
+    assert_null(arena.chunks);
+    use_arena(&arena);
+    copy = arena_copy(&arena, STR("abc"));
+    assert_string_equal(copy.p, "abc");
+    copy = arena_copy(&arena, (struct str){NULL, 0});
+    assert_string_equal(copy.p, "");
+    arena_fini(&arena);
+    /* A first allocation that is larger than a usual first chunk. */
+    memset(arena_alloc(&arena, 5000), 1, 5000);
+    memset(arena_alloc(&arena, 16), 2, 16);
+    arena_fini(&arena);
 }
 
 int main(void)

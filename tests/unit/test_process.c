@@ -91,6 +91,17 @@ static void test_output_and_status(void **state)
     finish(&result);
 }
 
+/* bash takes what begins with a dash for options, unless it is told better. */
+static void test_a_command_may_begin_with_a_dash(void **state)
+{
+    struct result result;
+
+    (void)state;
+    run(&result, "-nothing 2>/dev/null; echo on", LONG);
+    assert_string_equal(result.output.p, "on\n");
+    finish(&result);
+}
+
 static void test_a_signal_is_told(void **state)
 {
     struct result result;
@@ -260,6 +271,7 @@ int main(void)
 #define PROCESS_TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)
     const struct CMUnitTest tests[] = {
         PROCESS_TEST(test_output_and_status),
+        PROCESS_TEST(test_a_command_may_begin_with_a_dash),
         PROCESS_TEST(test_a_signal_is_told),
         PROCESS_TEST(test_output_has_a_limit),
         PROCESS_TEST(test_a_command_gets_no_input_and_no_descriptors),

@@ -69,7 +69,7 @@ static int make(void **state)
 {
     (void)state;
     blocks_init(&blocks);
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     jar_init(&jar, NULL);
     buf_init(&out, 64u << 20);
     buf_init(&scratch, 64u << 20);

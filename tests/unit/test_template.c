@@ -20,7 +20,7 @@ static int set_up(void **state)
 {
     struct fixture *f = xcalloc(1, sizeof(*f));
 
-    arena_init(&f->arena, NULL);
+    arena_init(&f->arena);
     scope_init(&f->scope, &f->arena);
     faults_init(&f->faults);
     scope_set(&f->scope, STR("account"), ORIGIN_RESPONSE);
@@ -133,7 +133,7 @@ static void what_is_no_path_writes_nothing(void **state)
             struct path path;
             struct str root;
 
-            arena_init(&arena, NULL);
+            arena_init(&arena);
             arena_alloc(&arena, 16);
             if ((size_t)(arena.end - arena.at) >= used)
                 arena_alloc(&arena, (size_t)(arena.end - arena.at) - used);

@@ -23,7 +23,7 @@ static void parse(struct str text, bool block, struct buf *out)
 
     if (text.n)
         memcpy(copy, text.p, text.n);
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     faults_init(&faults);
     struct yaml_source source = {STR("p.yml"), {copy, text.n}};
     struct yaml_node *node = yaml_parse(source, &arena, &faults);
@@ -302,7 +302,7 @@ static void test_places(void **state)
                                  STR("---\nplan:\n  - \xe2\x82\xac: x\n    b: [1, y]\n")};
 
     (void)state;
-    arena_init(&arena, NULL);
+    arena_init(&arena);
     faults_init(&faults);
     struct yaml_node *root = yaml_parse(source, &arena, &faults);
     assert_non_null(root);
