@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/duration.h"
+#include "base/amount.h"
 
 struct parser {
     struct arguments *out;
@@ -192,7 +192,7 @@ static bool set_value(struct parser *parser, enum option_id id, const char *text
                value->number <= option->max;
         break;
     case TYPE_SIZE:
-        good = size_parse(str_of(text), &value->whole);
+        good = amount_size(str_of(text), &value->whole);
         break;
     }
     return good || bad_value(parser, option, text);

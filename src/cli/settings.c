@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/duration.h"
+#include "base/amount.h"
 
 #define DEFAULT_TIMEOUT_S 10
 #define DEFAULT_MAX_REDIRECTS 10
@@ -23,7 +23,7 @@ static bool check_duration(const struct arguments *arguments, struct faults *fau
     const struct option_value *duration = value_of(arguments, OPT_DURATION);
     uint64_t ns;
 
-    if (!duration->times || duration_parse(str_of(duration->text), &ns))
+    if (!duration->times || amount_duration(str_of(duration->text), &ns))
         return true;
     faults_error(faults, PLACE_NONE, "a duration is a number with ms, s, m or h: 500ms, 30s, 1m30s",
                  "--duration: '%s' is not a duration", duration->text);
@@ -68,7 +68,7 @@ static void set_load(const struct arguments *arguments, const struct plan *plan,
     const struct option_value *duration = value_of(arguments, OPT_DURATION);
 
     if (duration->times)
-        duration_parse(str_of(duration->text), &run->duration_ns);
+        amount_duration(str_of(duration->text), &run->duration_ns);
     else
         run->iterations = iterations->times ? iterations->whole : plan->iterations;
 
@@ -110,7 +110,7 @@ static void set_limits(const struct arguments *arguments, struct run_options *ru
     const struct option_value *workers = value_of(arguments, OPT_WORKER_THREADS);
 
     run->client.timeout_ns =
-        duration_of_seconds(timeout->times ? timeout->number : DEFAULT_TIMEOUT_S);
+        amount_of_seconds(timeout->times ? timeout->number : DEFAULT_TIMEOUT_S);
     run->client.max_body = max_body->times ? max_body->whole : DEFAULT_MAX_BODY;
     run->client.max_redirects =
         max_redirects->times ? (unsigned)max_redirects->whole : DEFAULT_MAX_REDIRECTS;
@@ -133,7 +133,7 @@ bool settings_make(const struct arguments *arguments, const struct plan *plan,
     if (!check_load(run, faults))
         return false;
     set_limits(arguments, run);
-    run->rampup_ns = duration_of_seconds(rampup_s);
+    run->rampup_ns = amount_of_seconds(rampup_s);
     run->relaxed = arguments_has(arguments, OPT_RELAXED);
     run->wants_verbose = arguments_has(arguments, OPT_VERBOSE) && !settings->json;
     /* -q -v prints requests and responses without the lines between them. */

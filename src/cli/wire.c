@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "cli/duration.h"
+#include "base/amount.h"
 
 #define KEY_PASS_VARIABLE "DRILLER_KEY_PASS"
 #define KEY_PASS_MAX 4096
@@ -99,7 +99,7 @@ static void set_http(const struct arguments *arguments, struct client_options *c
 
     client->http = http->times ? versions[http->whole] : HTTP_ANY;
     client->connections = connections->times ? (unsigned)connections->whole : 1;
-    client->connect_timeout_ns = timeout->times ? duration_of_seconds(timeout->number) : 0;
+    client->connect_timeout_ns = timeout->times ? amount_of_seconds(timeout->number) : 0;
 }
 
 typedef const char *(*add_override)(struct dns_overrides *overrides, struct str text);

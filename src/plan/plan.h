@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "plan/items.h"
+#include "plan/load.h"
 #include "plan/template.h"
 
 #define PLAN_MAX_STEPS 100000
@@ -58,8 +59,8 @@ struct step_assert {
 };
 
 struct step_delay {
-    uint64_t ns;
-    struct str shown; /* "3s", "0.5s", "250ms" */
+    uint64_t ns, max_ns; /* anything from ns to max_ns, evenly */
+    struct str shown;    /* "3s", "0.5s", "250ms", "1-3s" */
 };
 
 struct step_exec {
@@ -98,6 +99,9 @@ struct plan {
     uint64_t iterations;  /* ≥ 1; 1 if not given */
     uint64_t concurrency; /* ≥ 1, valid with has_concurrency */
     double rampup_s;      /* ≥ 0 */
+    struct load load;
+    bool has_arrival;   /* load.arrival was given */
+    uint64_t pacing_ns; /* from the start of a user's iteration to that of its next; 0: none */
     size_t n_steps;
     struct step *steps; /* those that run, includes in their place, tags applied */
     size_t n_names;

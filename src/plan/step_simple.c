@@ -95,6 +95,7 @@ void compile_delay(struct compiler *c, const struct step_in *in, struct step *st
         step->delay.shown = shown_time(c, seconds, "s");
     if (millis && compile_time(c, in, millis, "milliseconds", NS_PER_MS, &step->delay.ns))
         step->delay.shown = shown_time(c, millis, "ms");
+    step->delay.max_ns = step->delay.ns;
     compile_name_of(c, step, "delay", step->delay.shown);
 }
 

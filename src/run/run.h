@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "http/client.h"
+#include "plan/load.h"
 #include "plan/plan.h"
 #include "run/events.h"
 #include "stats/snapshot.h"
@@ -15,9 +16,16 @@
 struct run_options {
     const struct plan *plan;
     uint64_t concurrency; /* users in all, ≥ 1 */
-    uint64_t iterations;  /* in all; 0: no limit (then duration_ns is set) */
+    uint64_t iterations;  /* in all; 0: no limit (then duration_ns is set, or stages are) */
     uint64_t duration_ns; /* 0: none */
     uint64_t rampup_ns;
+    struct load load;   /* by itself a closed loop; its stages end the run as a duration does */
+    bool drop_late;     /* open loop: arrivals that find no free user are left out, not queued */
+    uint64_t seed;      /* of arrivals and delays */
+    uint64_t warmup_ns; /* load that is not counted, before the run proper */
+    uint64_t grace_ns;  /* for requests in flight when time is up or a signal has come */
+    bool connections_first;       /* all users connect before the clock starts */
+    bool spin;                    /* the last microseconds before an arrival are waited for awake */
     unsigned workers;             /* ≥ 1, ≤ concurrency */
     struct client_options client; /* the wire; idle_bytes and ctx are the workers' */
     bool relaxed;                 /* a missing variable is an empty text and a warning */

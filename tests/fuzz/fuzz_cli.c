@@ -7,7 +7,7 @@
  */
 #include "base/mem.h"
 #include "cli/arguments.h"
-#include "cli/duration.h"
+#include "base/amount.h"
 #include "cli/help.h"
 #include "cli/settings.h"
 #include "fuzz.h"
@@ -55,10 +55,10 @@ static void check_amounts(struct str text)
 {
     uint64_t amount;
 
-    if (duration_parse(text, &amount))
-        CHECK(amount > 0 && amount <= DURATION_MAX_NS);
-    if (size_parse(text, &amount))
-        CHECK(amount <= SIZE_MAX_BYTES);
+    if (amount_duration(text, &amount))
+        CHECK(amount > 0 && amount <= AMOUNT_MAX_NS);
+    if (amount_size(text, &amount))
+        CHECK(amount <= AMOUNT_MAX_BYTES);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

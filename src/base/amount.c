@@ -1,4 +1,4 @@
-#include "cli/duration.h"
+#include "base/amount.h"
 
 #include <stddef.h>
 
@@ -41,11 +41,11 @@ static size_t number_length(struct str s, bool point)
     return n;
 }
 
-uint64_t duration_of_seconds(double seconds)
+uint64_t amount_of_seconds(double seconds)
 {
     double ns = seconds * (double)NS_PER_S;
 
-    return ns >= (double)DURATION_MAX_NS ? DURATION_MAX_NS : (uint64_t)(ns + 0.5);
+    return ns >= (double)AMOUNT_MAX_NS ? AMOUNT_MAX_NS : (uint64_t)(ns + 0.5);
 }
 
 /* Takes "30s" off the front of *text; *unit becomes the index of its unit, which must lie behind
@@ -71,7 +71,7 @@ static bool take_part(struct str *text, size_t *unit, double *ns)
     return true;
 }
 
-bool duration_parse(struct str text, uint64_t *ns)
+bool amount_duration_or_zero(struct str text, uint64_t *ns)
 {
     double sum = 0;
 
@@ -87,13 +87,40 @@ bool duration_parse(struct str text, uint64_t *ns)
                 return false;
         } while (text.n);
     }
-    if (sum < 0.5 || sum > (double)DURATION_MAX_NS)
+    if (sum > (double)AMOUNT_MAX_NS)
         return false;
     *ns = (uint64_t)(sum + 0.5);
     return true;
 }
 
-bool size_parse(struct str text, uint64_t *bytes)
+bool amount_duration(struct str text, uint64_t *ns)
+{
+    uint64_t any;
+
+    if (!amount_duration_or_zero(text, &any) || any == 0)
+        return false;
+    *ns = any;
+    return true;
+}
+
+bool amount_rate(struct str text, double *per_second, bool *has_unit, bool *requests)
+{
+    struct str digits = {text.p, number_length(text, true)};
+    struct str rest = str_skip(text, digits.n);
+    double seconds = 1;
+
+    *requests = rest.n > 0 && rest.p[0] == 'r';
+    rest = str_skip(rest, *requests);
+    *has_unit = rest.n == 2 && rest.p[0] == '/';
+    if (*has_unit)
+        seconds = rest.p[1] == 's' ? 1 : rest.p[1] == 'm' ? 60 : rest.p[1] == 'h' ? 3600 : 0;
+    if ((rest.n && !*has_unit) || seconds == 0 || !str_to_double(digits, per_second))
+        return false;
+    *per_second /= seconds;
+    return true;
+}
+
+bool amount_size(struct str text, uint64_t *bytes)
 {
     struct str digits = {text.p, number_length(text, false)};
     struct str name = str_skip(text, digits.n);
@@ -104,7 +131,7 @@ bool size_parse(struct str text, uint64_t *bytes)
         if (str_eq_nocase(name, size_units[i].name))
             factor = size_units[i].size;
     }
-    if (factor == 0 || !str_to_u64(digits, &value) || value > SIZE_MAX_BYTES / factor)
+    if (factor == 0 || !str_to_u64(digits, &value) || value > AMOUNT_MAX_BYTES / factor)
         return false;
     *bytes = value * factor;
     return true;
