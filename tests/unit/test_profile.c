@@ -12,14 +12,18 @@
 
 #define S NS_PER_S
 
-static struct load rate(double per_second)
+static struct profile load;
+
+static void rate(double per_second)
 {
-    return (struct load){.rate = per_second};
+    profile_fini(&load);
+    profile_init(&load, &(struct load){.rate = per_second});
 }
 
-static struct load staged(struct stage *stages, size_t n)
+static void staged(struct stage *stages, size_t n)
 {
-    return (struct load){.stages = stages, .n_stages = n, .staged_rates = true};
+    profile_fini(&load);
+    profile_init(&load, &(struct load){.stages = stages, .n_stages = n});
 }
 
 static void assert_near(double a, double b)
@@ -30,9 +34,8 @@ static void assert_near(double a, double b)
 
 static void test_constant_rate(void **state)
 {
-    struct load load = rate(3);
-
     (void)state;
+    rate(3);
     assert_int_equal(profile_length(&load), PROFILE_NEVER);
     assert_int_equal(profile_when(&load, 0), 0);
     assert_int_equal(profile_when(&load, 1), 333333333);
@@ -47,9 +50,9 @@ static void test_constant_rate(void **state)
 static void test_ramp(void **state)
 {
     struct stage stages[] = {{10 * S, 100}, {10 * S, 100}, {10 * S, 0}};
-    struct load load = staged(stages, 3);
 
     (void)state;
+    staged(stages, 3);
     assert_int_equal(profile_length(&load), 30 * S);
     assert_near(profile_at(&load, 0), 0);
     assert_near(profile_at(&load, 5 * S), 50);
@@ -73,9 +76,9 @@ static void test_ramp(void **state)
 static void test_jumps(void **state)
 {
     struct stage stages[] = {{0, 50}, {S, 50}, {0, 0}, {S, 0}, {0, 10}, {S, 10}, {0, 99}};
-    struct load load = staged(stages, 7);
 
     (void)state;
+    staged(stages, 7);
     assert_near(profile_at(&load, 0), 50);
     assert_near(profile_at(&load, S), 0);
     assert_near(profile_at(&load, 2 * S), 10);
@@ -92,11 +95,12 @@ static void test_jumps(void **state)
 static void test_inverse(void **state)
 {
     struct stage stages[] = {{3 * S, 7}, {S, 1000}, {2 * S, 999.5}, {5 * S, 0.25}, {60 * S, 3}};
-    struct load load = staged(stages, 5);
-    double all = profile_arrivals(&load, profile_length(&load));
     uint64_t before = 0;
+    double all;
 
     (void)state;
+    staged(stages, 5);
+    all = profile_arrivals(&load, profile_length(&load));
     for (double n = 0; n < all; n += 0.37) {
         uint64_t ns = profile_when(&load, n);
 
@@ -109,9 +113,9 @@ static void test_inverse(void **state)
 static void test_users(void **state)
 {
     struct stage stages[] = {{10 * S, 10}, {10 * S, 10}, {10 * S, 0}, {10 * S, 5}};
-    struct load load = {.stages = stages, .n_stages = 4};
 
     (void)state;
+    staged(stages, 4);
     /* User k begins when more than k are wanted. */
     assert_true(profile_wanted(&load, 0, 0) < NS_PER_MS);
     assert_true(profile_wanted(&load, 3, 0) - 3 * S < NS_PER_MS);
@@ -129,9 +133,9 @@ static void test_users(void **state)
 static void test_woken_users_are_wanted(void **state)
 {
     struct stage stages[] = {{7 * S, 1000}, {0, 3}, {3 * S, 777}, {1, 1000}, {999 * S, 1000000}};
-    struct load load = {.stages = stages, .n_stages = 5};
 
     (void)state;
+    staged(stages, 5);
     for (uint64_t k = 0; k < 1000000; k += 997) {
         uint64_t ns = profile_wanted(&load, k, 0);
 
@@ -147,5 +151,8 @@ int main(void)
         cmocka_unit_test(test_users),         cmocka_unit_test(test_woken_users_are_wanted),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    profile_fini(&load);
+    return failed;
 }
