@@ -3,6 +3,7 @@
 
 option(DRILLER_TESTS "Build the unit tests" ON)
 option(DRILLER_EXAMPLES "Build the server that the examples and the end-to-end tests use" ON)
+option(DRILLER_BENCH "Build what the benchmark suite needs beside driller" ON)
 option(DRILLER_WERROR "Treat warnings as errors" OFF)
 option(DRILLER_COVERAGE "Count executed lines and branches" OFF)
 option(DRILLER_WEATHER "Let tests make socket calls fail (src/net/weather.h)" OFF)

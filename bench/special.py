@@ -1,0 +1,2 @@
+"""Works that measure something else than the cost of a request."""
+MEASURES = {}
