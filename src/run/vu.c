@@ -7,13 +7,13 @@
 /* How much a user may do in one go before the loop has its turn. */
 #define STEPS_IN_ONE_GO 256
 
-static void vu_advance(struct vu *vu);
+static void vu_advance(struct vu *vu, uint64_t ended_ns);
 
 static void run_again(struct task *task)
 {
     struct vu *vu = (struct vu *)(void *)((char *)task - offsetof(struct vu, again));
     if (vu->state == VU_RUNNING) {
-        vu_advance(vu);
+        vu_advance(vu, 0);
     }
 }
 
@@ -22,7 +22,7 @@ static void begin(struct timer *timer, uint64_t now_ns)
     struct vu *vu = (struct vu *)(void *)((char *)timer - offsetof(struct vu, timer));
     (void)now_ns;
     vu->state = VU_RUNNING;
-    vu_advance(vu);
+    vu_advance(vu, 0);
 }
 
 void vu_init(struct vu *vu, struct worker *worker)
@@ -88,7 +88,8 @@ static bool begin_iteration(struct vu *vu)
     return true;
 }
 
-static void end_iteration(struct vu *vu, bool abandoned)
+/* Whole, if its last step ended at ended_ns (0: just now). */
+static void end_iteration(struct vu *vu, bool abandoned, uint64_t ended_ns)
 {
     struct recorder *recorder = &vu->worker->recorder;
     vu->in_iteration = false;
@@ -97,7 +98,8 @@ static void end_iteration(struct vu *vu, bool abandoned)
         vu->worker->abandoned++;
     } else {
         recorder->iterations_completed++;
-        hist_add(&recorder->iterations, clock_ns() - vu->iteration_start_ns);
+        ended_ns = ended_ns ? ended_ns : clock_ns();
+        hist_add(&recorder->iterations, ended_ns - vu->iteration_start_ns);
     }
 }
 
@@ -114,38 +116,44 @@ static bool take_next(struct vu *vu, enum vu_next next)
     case VU_WAIT:
         return false;
     case VU_GIVE_UP:
-        end_iteration(vu, true);
+        end_iteration(vu, true, 0);
         return true;
     }
     return false;
 }
 
-static void vu_advance(struct vu *vu)
+/* ended_ns: when the step before the present one ended, if that is known; else 0. */
+static void vu_advance(struct vu *vu, uint64_t ended_ns)
 {
     const struct plan *plan = vu->vars.plan;
     for (unsigned i = 0; i < STEPS_IN_ONE_GO; i++) {
-        if (!vu->in_iteration && !begin_iteration(vu)) {
-            vu->state = VU_IDLE;
-            worker_user_done(vu->worker);
-            return;
+        uint64_t now_ns = 0;
+        if (!vu->in_iteration) {
+            if (!begin_iteration(vu)) {
+                vu->state = VU_IDLE;
+                worker_user_done(vu->worker);
+                return;
+            }
+            now_ns = vu->iteration_start_ns;
         }
         if (vu->step == plan->n_steps) {
-            end_iteration(vu, false);
-        } else if (!take_next(vu, vu_run_step(vu, &plan->steps[vu->step]))) {
+            end_iteration(vu, false, ended_ns);
+        } else if (!take_next(vu, vu_run_step(vu, &plan->steps[vu->step], now_ns))) {
             return;
         }
+        ended_ns = 0;
     }
     loop_defer(vu->worker->loop, &vu->again);
 }
 
-void vu_resume(struct vu *vu, enum vu_next next)
+void vu_resume(struct vu *vu, enum vu_next next, uint64_t ended_ns)
 {
     if (vu->worker->ending) {
         return;
     }
     vu->state = VU_RUNNING;
     if (take_next(vu, next)) {
-        vu_advance(vu);
+        vu_advance(vu, ended_ns);
     }
 }
 

@@ -55,12 +55,13 @@ enum vu_next {
     VU_GIVE_UP, /* the iteration is abandoned */
 };
 
-enum vu_next vu_run_step(struct vu *vu, const struct step *step);
-enum vu_next vu_run_request(struct vu *vu, const struct step *step);
+/* now_ns: the time, if it has just been read; else 0. */
+enum vu_next vu_run_step(struct vu *vu, const struct step *step, uint64_t now_ns);
+enum vu_next vu_run_request(struct vu *vu, const struct step *step, uint64_t now_ns);
 /* Counts what happened on the way of the user's request (redirects, …), ended or given up. */
 void vu_count_notes(struct vu *vu, const struct step *step);
-/* What the step waited for has happened. */
-void vu_resume(struct vu *vu, enum vu_next next);
+/* What the step waited for has happened: at ended_ns, or, with 0, just now. */
+void vu_resume(struct vu *vu, enum vu_next next, uint64_t ended_ns);
 
 /* Renders a template into `out` (emptied); false if a variable is missing: *missing tells which
  * (never under --relaxed-interpolations). */

@@ -18,13 +18,6 @@ static enum vu_next next_item(struct vu *vu, const struct step *step)
     return VU_NEXT;
 }
 
-/* Does anybody want to hear of this end of a request? */
-static bool wanted(const struct run_options *options, const struct event *event)
-{
-    return options->wants_lines || options->wants_verbose || options->wants_report ||
-           event->outcome != OUTCOME_RESPONSE;
-}
-
 /* A request that is not sent: counted, said, and over. */
 static void not_sent(struct vu *vu, const struct step *step, enum outcome outcome, struct str cause)
 {
@@ -78,7 +71,7 @@ static void paused(struct timer *timer, uint64_t now_ns)
 {
     struct vu *vu = (struct vu *)(void *)((char *)timer - offsetof(struct vu, timer));
     (void)now_ns;
-    vu_resume(vu, VU_AGAIN);
+    vu_resume(vu, VU_AGAIN, 0);
 }
 
 /* An origin that is down is not stormed: true if the user waits first. */
@@ -137,9 +130,6 @@ static void say_done(struct vu *vu, const struct step *step)
                           .where = exchange->failure.where,
                           .status = exchange->status,
                           .latency_ns = exchange->done_ns - exchange->start_ns};
-    if (!wanted(options, &event)) {
-        return;
-    }
     if (failed) {
         event.cause = cause_of(&exchange->failure, &vu->worker->scratch);
     } else if (options->wants_verbose) {
@@ -184,12 +174,22 @@ static void record(struct vu *vu, const struct step *step)
     vu_count_notes(vu, step);
 }
 
+/* Does anybody want to hear of this end of a request? */
+static bool wanted(const struct vu *vu)
+{
+    const struct run_options *options = vu->worker->shared->options;
+    return options->wants_lines || options->wants_verbose || options->wants_report ||
+           vu->exchange.failure.outcome != OUTCOME_RESPONSE;
+}
+
 static void exchange_done(struct exchange *exchange)
 {
     struct vu *vu = (struct vu *)(void *)((char *)exchange - offsetof(struct vu, exchange));
     const struct step *step = &vu->vars.plan->steps[vu->step];
     record(vu, step);
-    say_done(vu, step);
+    if (wanted(vu)) {
+        say_done(vu, step);
+    }
     if (step->request.assign != SLOT_NONE && exchange->failure.outcome == OUTCOME_RESPONSE) {
         vars_set_response(&vu->vars, step->request.assign, &vu->incoming);
     }
@@ -198,10 +198,11 @@ static void exchange_done(struct exchange *exchange)
     }
     buf_shrink(&vu->text, VARS_KEPT_BYTES);
     buf_shrink(&exchange->wire, VARS_KEPT_BYTES);
-    vu_resume(vu, next_item(vu, step));
+    vu_resume(vu, next_item(vu, step), exchange->done_ns);
 }
 
-static void send_request(struct vu *vu, const struct step *step, const struct prepared *prepared)
+static void send_request(struct vu *vu, const struct step *step, const struct prepared *prepared,
+                         uint64_t now_ns)
 {
     struct worker *worker = vu->worker;
     const struct run_options *options = worker->shared->options;
@@ -229,7 +230,7 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
     }
     vu->state = VU_REQUEST;
     recorder_start(&worker->recorder, step->stat);
-    client_send(worker->client, exchange, clock_ns());
+    client_send(worker->client, exchange, now_ns);
     if (options->wants_verbose) {
         say_send(vu, step, prepared);
     }
@@ -248,7 +249,7 @@ static enum render_result render(struct vu *vu, const struct prepared *prepared,
                           problem);
 }
 
-enum vu_next vu_run_request(struct vu *vu, const struct step *step)
+enum vu_next vu_run_request(struct vu *vu, const struct step *step, uint64_t now_ns)
 {
     const struct prepared *prepared = &vu->worker->prepared[vu->step];
     struct render_problem problem = {0};
@@ -270,6 +271,7 @@ enum vu_next vu_run_request(struct vu *vu, const struct step *step)
     if (pause_first(vu, vu->request.origin)) {
         return VU_WAIT;
     }
-    send_request(vu, step, prepared);
+    /* Where nothing was rendered, a reading that was just made is as good as another. */
+    send_request(vu, step, prepared, prepared->fixed && now_ns ? now_ns : clock_ns());
     return VU_WAIT;
 }

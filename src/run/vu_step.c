@@ -66,7 +66,7 @@ static enum vu_next run_assert(struct vu *vu, const struct step *step)
 static void waited(struct timer *timer, uint64_t now_ns)
 {
     (void)now_ns;
-    vu_resume((struct vu *)(void *)((char *)timer - offsetof(struct vu, timer)), VU_NEXT);
+    vu_resume((struct vu *)(void *)((char *)timer - offsetof(struct vu, timer)), VU_NEXT, 0);
 }
 
 static enum vu_next run_delay(struct vu *vu, const struct step *step)
@@ -128,7 +128,7 @@ static void command_ended(void *ctx, const struct process_end *end)
         }
         vars_set_text(&vu->vars, step->exec.assign, output);
     }
-    vu_resume(vu, VU_NEXT);
+    vu_resume(vu, VU_NEXT, 0);
 }
 
 static enum vu_next run_exec(struct vu *vu, const struct step *step)
@@ -148,11 +148,11 @@ static enum vu_next run_exec(struct vu *vu, const struct step *step)
     return VU_WAIT;
 }
 
-enum vu_next vu_run_step(struct vu *vu, const struct step *step)
+enum vu_next vu_run_step(struct vu *vu, const struct step *step, uint64_t now_ns)
 {
     switch (step->kind) {
     case STEP_REQUEST:
-        return vu_run_request(vu, step);
+        return vu_run_request(vu, step, now_ns);
     case STEP_ASSIGN:
         return run_assign(vu, step);
     case STEP_ASSERT:

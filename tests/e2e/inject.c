@@ -133,6 +133,23 @@ FORWARD(int, socketpair, -1, (int domain, int type, int protocol, int fds[2]), d
 FORWARD(ssize_t, recv, -1, (int fd, void *to, size_t n, int flags), fd, to, n, flags)
 FORWARD(ssize_t, send, -1, (int fd, const void *from, size_t n, int flags), fd, from, n, flags)
 
+/* driller makes its commonest calls this way. */
+long syscall(long number, ...)
+{
+    typedef long call(long number, long a, long b, long c, long d, long e, long f);
+    const char *name = number == SYS_recvfrom ? "recv" : number == SYS_sendto ? "send" : "syscall";
+    long of[6];
+    va_list rest;
+
+    va_start(rest, number);
+    for (unsigned i = 0; i < 6; i++)
+        of[i] = va_arg(rest, long);
+    va_end(rest);
+    if (fails(name))
+        return -1;
+    return ((call *)next("syscall"))(number, of[0], of[1], of[2], of[3], of[4], of[5]);
+}
+
 static int open_at(const char *path, int flags, mode_t mode)
 {
     return fails("open") ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
