@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sanitizer.h"
 #include "net/loop_uv.h"
+#include "net/timer_heap.h"
 
 #define BATCH 256
 
@@ -26,9 +28,11 @@ struct timer_queue {
 
 struct loop {
     int epoll_fd, wake_fd;
-    bool stopping, uv_due, no_pwait2;
+    bool stopping, uv_due, no_pwait2, precise;
+    uint64_t spin_ns;
     uint64_t next_due_ns; /* no timer is due before; may be too early, never too late */
     struct timer_queue *queues;
+    struct timer_heap moments;
     struct task *tasks, **tasks_end;
     void (*wake)(void *ctx);
     void *wake_ctx;
@@ -126,6 +130,7 @@ bool loop_free(struct loop *loop)
         loop->queues = queue->next;
         free(queue);
     }
+    timer_heap_fini(&loop->moments);
     free(loop);
     return true;
 }
@@ -230,31 +235,34 @@ struct timer_queue *loop_timers(struct loop *loop, uint64_t delay_ns)
     return queue_add(loop, delay_ns);
 }
 
-struct timer_queue *loop_moments(struct loop *loop)
+static void look_by(struct loop *loop, uint64_t due_ns)
 {
-    return loop_timers(loop, UINT64_MAX);
+    if (due_ns < loop->next_due_ns) {
+        loop->next_due_ns = due_ns;
+    }
 }
 
-void timer_start_at(struct timer_queue *queue, struct timer *timer, uint64_t due_ns)
+void timer_start_at(struct loop *loop, struct timer *timer, uint64_t due_ns)
 {
     timer_stop(timer);
-    struct timer *before = queue->head.prev;
-    while (before != &queue->head && before->due_ns > due_ns) {
-        before = before->prev;
-    }
     timer->due_ns = due_ns;
-    timer->prev = before;
-    timer->next = before->next;
-    before->next->prev = timer;
-    before->next = timer;
-    if (due_ns < queue->loop->next_due_ns) {
-        queue->loop->next_due_ns = due_ns;
-    }
+    timer_heap_add(&loop->moments, timer);
+    look_by(loop, due_ns);
 }
 
 void timer_start(struct timer_queue *queue, struct timer *timer, uint64_t now_ns)
 {
-    timer_start_at(queue, timer, now_ns + queue->delay_ns);
+    timer_stop(timer);
+    struct timer *before = queue->head.prev;
+    while (before != &queue->head && before->due_ns > now_ns + queue->delay_ns) {
+        before = before->prev;
+    }
+    timer->due_ns = now_ns + queue->delay_ns;
+    timer->prev = before;
+    timer->next = before->next;
+    before->next->prev = timer;
+    before->next = timer;
+    look_by(queue->loop, timer->due_ns);
 }
 
 void loop_defer(struct loop *loop, struct task *task)
@@ -268,23 +276,32 @@ void loop_defer(struct loop *loop, struct task *task)
     loop->tasks_end = &task->next;
 }
 
+static void fire(struct timer *timer, uint64_t now)
+{
+    timer_stop(timer);
+    timer->fire(timer, now);
+}
+
 /* Fires what is due and finds out when to look again. */
 static void run_timers(struct loop *loop, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
+    struct timer *first;
     loop->next_due_ns = UINT64_MAX;
+    while ((first = timer_heap_first(&loop->moments)) && first->due_ns <= now) {
+        fire(first, now);
+    }
     for (struct timer_queue *queue = loop->queues; queue; queue = queue->next) {
         while (queue->head.next != &queue->head && queue->head.next->due_ns <= now) {
-            struct timer *timer = queue->head.next;
-            timer_stop(timer);
-            timer->fire(timer, now);
+            fire(queue->head.next, now);
         }
         if (queue->head.next != &queue->head && queue->head.next->due_ns < next) {
             next = queue->head.next->due_ns;
         }
     }
-    if (next < loop->next_due_ns) {
-        loop->next_due_ns = next;
+    look_by(loop, next);
+    if ((first = timer_heap_first(&loop->moments))) {
+        look_by(loop, first->due_ns);
     }
 }
 
@@ -305,7 +322,8 @@ static uint64_t time_to_wait(struct loop *loop)
     if (loop->next_due_ns == UINT64_MAX) {
         return UINT64_MAX;
     }
-    return loop->next_due_ns > now ? loop->next_due_ns - now : 0;
+    uint64_t awake_ns = now + loop->spin_ns;
+    return loop->next_due_ns > awake_ns ? loop->next_due_ns - awake_ns : 0;
 }
 
 static int wait_ready(struct loop *loop, uint64_t ns)
@@ -332,9 +350,25 @@ static unsigned ready_events(uint32_t events)
     return (events & EPOLLIN ? LOOP_READ : 0u) | (events & EPOLLOUT ? LOOP_WRITE : 0u);
 }
 
+void loop_be_precise(struct loop *loop, uint64_t spin_ns)
+{
+    loop->precise = true;
+    loop->spin_ns = spin_ns;
+}
+
+/* What is due while the descriptors of a long turn are served. */
+static void run_timers_between(struct loop *loop)
+{
+    uint64_t now = clock_ns();
+    if (loop->next_due_ns <= now) {
+        run_timers(loop, now);
+    }
+}
+
 void loop_run(struct loop *loop)
 {
     loop->stopping = false;
+    prctl(PR_SET_TIMERSLACK, 1UL); /* the kernel's own is 50 µs; failure only keeps that */
     while (!loop->stopping) {
         int n = wait_ready(loop, time_to_wait(loop));
         loop->n_ready = n > 0 ? n : 0;
@@ -343,6 +377,9 @@ void loop_run(struct loop *loop)
             struct watcher *watcher = event->data.ptr;
             if (watcher) {
                 watcher->ready(watcher, ready_events(event->events));
+            }
+            if (loop->precise) {
+                run_timers_between(loop);
             }
         }
         loop->n_ready = 0;

@@ -10,6 +10,7 @@
 #define NET_LOOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct loop;
@@ -20,6 +21,10 @@ struct loop *loop_new(void);
  * a name look-up is still under way in another thread: then the loop's memory is left to it, and
  * the process should end by _exit. NULL is allowed. */
 bool loop_free(struct loop *loop);
+
+/* Timers are to be met to the microsecond: they are looked at between any two descriptors, and the
+ * last spin_ns before one is due are waited for awake (0: asleep). */
+void loop_be_precise(struct loop *loop, uint64_t spin_ns);
 
 /* Runs until loop_stop. */
 void loop_run(struct loop *loop);
@@ -57,7 +62,12 @@ typedef void (*timer_fire)(struct timer *timer, uint64_t now_ns);
 
 /* Embedded; zeroed is idle. Fires once. */
 struct timer {
-    struct timer *prev, *next; /* next NULL: idle */
+    struct timer *next; /* NULL: idle */
+    union {
+        struct timer *prev; /* in a queue */
+        size_t at;          /* in the heap */
+    };
+    struct timer_heap *heap; /* NULL: in a queue */
     uint64_t due_ns;
     timer_fire fire;
 };
@@ -69,9 +79,10 @@ struct timer_queue;
 struct timer_queue *loop_timers(struct loop *loop, uint64_t delay_ns);
 /* Due at now_ns + the queue's delay (> 0). Restarts it if it runs. */
 void timer_start(struct timer_queue *queue, struct timer *timer, uint64_t now_ns);
-/* A queue for given moments (due in the order they are started, or sorted in from its end). */
-struct timer_queue *loop_moments(struct loop *loop);
-void timer_start_at(struct timer_queue *queue, struct timer *timer, uint64_t due_ns);
+/* Due at that moment, whatever the others' delays are: some 50 ns. Restarts it if it runs. */
+void timer_start_at(struct loop *loop, struct timer *timer, uint64_t due_ns);
+/* For timer_stop. */
+void timer_leave_heap(struct timer *timer);
 
 static inline bool timer_running(const struct timer *timer)
 {
@@ -79,7 +90,9 @@ static inline bool timer_running(const struct timer *timer)
 }
 static inline void timer_stop(struct timer *timer)
 {
-    if (timer->next) {
+    if (timer->heap) {
+        timer_leave_heap(timer);
+    } else if (timer->next) {
         timer->prev->next = timer->next;
         timer->next->prev = timer->prev;
         timer->next = 0;

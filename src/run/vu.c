@@ -53,7 +53,7 @@ void vu_start(struct vu *vu, uint64_t start_ns, uint64_t now_ns)
     if (start_ns > now_ns) {
         vu->state = VU_WAITING;
         vu->timer.fire = begin;
-        timer_start_at(loop_moments(vu->worker->loop), &vu->timer, start_ns);
+        timer_start_at(vu->worker->loop, &vu->timer, start_ns);
     } else {
         vu->state = VU_RUNNING;
         loop_defer(vu->worker->loop, &vu->again);

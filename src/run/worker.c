@@ -196,7 +196,7 @@ static void start_users(struct worker *worker)
         vu_start(&worker->users[i], start_ns, now_ns);
     }
     if (options->duration_ns) {
-        timer_start_at(loop_moments(worker->loop), &worker->deadline,
+        timer_start_at(worker->loop, &worker->deadline,
                        worker->shared->start_ns + options->duration_ns);
     }
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/rng.h"
 #include "net/loop.h"
 
 #define OF(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
@@ -115,15 +116,55 @@ static void test_a_timer_that_runs_can_be_stopped_and_restarted(void **state)
 static void test_moments_are_sorted_in(void **state)
 {
     struct alarm alarms[] = {alarm_of('z'), alarm_of('b'), alarm_of('a'), alarm_of('c')};
-    static const uint64_t due[] = {4, 2, 1, 2};
-    struct timer_queue *moments = loop_moments(loop);
+    static const uint64_t due[] = {4, 2, 1, 3};
     uint64_t now = clock_ns();
 
     (void)state;
     for (size_t i = 0; i < 4; i++)
-        timer_start_at(moments, &alarms[i].timer, now + due[i]);
+        timer_start_at(loop, &alarms[i].timer, now + due[i]);
     loop_run(loop);
-    assert_string_equal(order, "abcz"); /* c after b: equal moments in the order of starting */
+    assert_string_equal(order, "abcz");
+}
+
+#define MANY 2000
+
+static struct alarm many[MANY];
+static uint64_t last_due_ns;
+static unsigned rung;
+
+static void ring_in_order(struct timer *timer, uint64_t now_ns)
+{
+    assert_true(timer->due_ns >= last_due_ns && timer->due_ns <= now_ns);
+    last_due_ns = timer->due_ns;
+    rung++;
+}
+
+/* Started, stopped and restarted at random: those that are left fire in the order of their time. */
+static void test_many_moments(void **state)
+{
+    struct alarm z = alarm_of('z');
+    uint64_t now = clock_ns();
+    unsigned left = 0;
+    struct rng rng;
+
+    (void)state;
+    rng_seed(&rng, 1);
+    last_due_ns = rung = 0;
+    for (unsigned i = 0; i < 5 * MANY; i++) {
+        struct timer *timer = &many[rng_below(&rng, MANY)].timer;
+
+        timer->fire = ring_in_order;
+        if (rng_below(&rng, 3) == 0)
+            timer_stop(timer);
+        else
+            timer_start_at(loop, timer, now + 1 + rng_below(&rng, MANY));
+    }
+    for (unsigned i = 0; i < MANY; i++)
+        left += timer_running(&many[i].timer);
+    timer_start_at(loop, &z.timer, now + MANY + 1);
+    loop_run(loop);
+    assert_true(left > MANY / 3);
+    assert_int_equal(rung, left);
 }
 
 static void stop_other(struct timer *timer, uint64_t now_ns)
@@ -429,6 +470,7 @@ int main(void)
         LOOP_TEST(test_equal_delays_are_first_in_first_out),
         LOOP_TEST(test_a_timer_that_runs_can_be_stopped_and_restarted),
         LOOP_TEST(test_moments_are_sorted_in),
+        LOOP_TEST(test_many_moments),
         LOOP_TEST(test_timers_act_on_timers_while_they_fire),
         LOOP_TEST(test_tasks_run_once_and_in_order),
         LOOP_TEST(test_many_tasks_let_timers_fire),
