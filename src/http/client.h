@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 #include "http/exchange.h"
+#include "http/h1_memo.h"
 #include "http/proxy.h"
 #include "net/dns.h"
 #include "net/loop.h"
 #include "net/tls.h"
 
 #define CLIENT_READ_BUFFER (256u << 10)
+#define CLIENT_MEMOS 8          /* heads of responses that are known, by the exchange's tag */
 #define CLIENT_MAX_ORIGINS 4096 /* beyond it, those that nobody uses go */
 #define CLIENT_BACKOFF_FROM 8   /* failures in a row */
 #define CLIENT_BACKOFF_MAX_NS (250 * 1000000ULL)
@@ -89,6 +91,7 @@ struct client {
     struct origin *table[256];
     struct buf scratch, base_url, next_url;
     char *read_buffer;
+    struct h1_memo memos[CLIENT_MEMOS];
     struct timer_queue *connect_timeouts; /* NULL: the exchange's own limit is the only one */
     struct tls_context *tls;              /* NULL: no https yet */
     struct tls_context *proxy_tls;        /* of https proxies, for a stack needs two */

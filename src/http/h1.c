@@ -207,8 +207,14 @@ static void keep_partial(struct h1 *h1, struct buf *partial, const char *bytes, 
     }
 }
 
+static struct h1_memo *memo_of(const struct h1 *h1)
+{
+    return &h1->session.conn->client->memos[h1->exchange->tag % CLIENT_MEMOS];
+}
+
 /* Bytes while a head is expected; what is behind it goes on to the body. */
-static void take_heads(struct h1 *h1, const char *bytes, size_t n, uint64_t now_ns)
+static __attribute__((noinline)) void take_heads(struct h1 *h1, const char *bytes, size_t n,
+                                                 uint64_t now_ns)
 {
     struct exchange *exchange = h1->exchange;
     struct buf partial = {0};
@@ -236,6 +242,9 @@ static void take_heads(struct h1 *h1, const char *bytes, size_t n, uint64_t now_
                       why == h1_no_status_line ? seen : (struct str){0}, now_ns);
             break;
         }
+        if (head.status >= 200) {
+            h1_memo_keep(memo_of(h1), bytes, exchange->is_head, &head);
+        }
         if (!take_head(h1, &head, now_ns)) {
             break;
         }
@@ -254,12 +263,19 @@ static void take_heads(struct h1 *h1, const char *bytes, size_t n, uint64_t now_
 static void h1_on_bytes(struct session *session, const char *bytes, size_t n, uint64_t now_ns)
 {
     struct h1 *h1 = (struct h1 *)session;
-    exchange_first_byte(h1->exchange, now_ns);
-    h1->exchange->bytes_received += n;
+    struct exchange *exchange = h1->exchange;
+    exchange_first_byte(exchange, now_ns);
+    exchange->bytes_received += n;
     if (h1->state == H1_BODY) {
         take_body(h1, bytes, n, now_ns);
-    } else {
+        return;
+    }
+    const struct h1_head *known =
+        h1->partial.n ? NULL : h1_memo_find(memo_of(h1), bytes, n, exchange->is_head);
+    if (!known) {
         take_heads(h1, bytes, n, now_ns);
+    } else if (take_head(h1, known, now_ns)) {
+        take_body(h1, bytes + known->size, n - known->size, now_ns);
     }
 }
 
