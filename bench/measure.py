@@ -33,35 +33,67 @@ class Sample:
     def figures(self):
         return {"requests": self.requests, "seconds": self.seconds, "rate": self.rate,
                 "user": self.user, "system": self.system, "cpu": self.user + self.system,
-                "server": self.server, "rss_mib": self.rss_kb / 1024}
+                "server": self.server, "both": self.user + self.system + self.server,
+                "rss_mib": self.rss_kb / 1024}
 
 
-def spawn(binary, argv, cpus, copies=1, stdout=subprocess.DEVNULL, timeout=120):
-    """Runs bench_spawn (spawn.c): returns its figures. Raises Failed."""
-    with tempfile.TemporaryFile("w+") as result, tempfile.TemporaryFile("w+") as errors:
-        def descriptor_3():
-            os.dup2(result.fileno(), 3)
-            os.set_inheritable(3, True)
+class Run:
+    """A tool that runs under bench_spawn (spawn.c). `binary` is that."""
 
-        process = subprocess.Popen(
+    def __init__(self, binary, argv, cpus, copies=1, stdout=subprocess.DEVNULL):
+        self.result = tempfile.TemporaryFile("w+")
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
             [binary, ",".join(map(str, sorted(cpus))), str(copies), *map(str, argv)],
-            stdin=subprocess.DEVNULL, stdout=stdout, stderr=errors, close_fds=False,
-            preexec_fn=descriptor_3, start_new_session=True)
+            stdin=subprocess.DEVNULL, stdout=stdout, stderr=self.errors, close_fds=False,
+            preexec_fn=self._descriptor_3, start_new_session=True)
+
+    def _descriptor_3(self):
+        os.dup2(self.result.fileno(), 3)
+        os.set_inheritable(3, True)
+
+    def tool(self):
+        """The process of the tool, of which there is one. Raises Failed when it has ended."""
+        pid = self.process.pid
+        while self.process.poll() is None:
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                pids = file.read().split()
+            if pids:
+                return int(pids[0])
+            time.sleep(0.01)
+        raise Failed(self._ended())
+
+    def _ended(self):
+        self.errors.seek(0)
+        said = [line for line in self.errors.read().splitlines() if line.strip()]
+        return "ended badly: " + (said[0][:200] if said else "no message")
+
+    def figures(self, timeout=120, killed=False):
+        """Waits for the end and returns what bench_spawn says. Raises Failed; a tool that was
+        `killed` has not."""
         try:
-            process.wait(timeout)
-        except BaseException as problem:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            if isinstance(problem, subprocess.TimeoutExpired):
-                raise Failed(f"did not end within {timeout} s") from None
-            raise
-        result.seek(0)
-        errors.seek(0)
-        text, said = result.read(), errors.read().strip()
-        figures = json.loads(text) if text else {"status": process.returncode or 1}
-        if figures["status"] != 0:
-            raise Failed(f"ended with status {figures['status']}: {said[-300:] or 'no message'}")
-        return figures
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.abort()
+            raise Failed(f"did not end within {timeout} s") from None
+        self.result.seek(0)
+        text = self.result.read()
+        if not text or json.loads(text)["status"] != 0 and not killed:
+            raise Failed(self._ended())
+        return json.loads(text)
+
+    def abort(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.abort()
+        self.result.close()
+        self.errors.close()
 
 
 def settle(server):
@@ -76,7 +108,8 @@ def sample(binary, server, argv, cpus, copies=1, stdout=None):
     """One run: a Sample. Raises Failed."""
     settle(server)
     before, server_before = server.status(), server.cpu_us()
-    used = spawn(binary, argv, cpus, copies, stdout or subprocess.DEVNULL)
+    with Run(binary, argv, cpus, copies, stdout or subprocess.DEVNULL) as run:
+        used = run.figures()
     requests = server.status()["requests"] - before["requests"]
     if requests <= 0:
         raise Failed("sent nothing")

@@ -126,6 +126,13 @@ def plan_text(job, settings=""):
       method: POST
       body: {'x' * job.work.post}
 """
+    if job.work.plan == "csv":
+        return text + f"""
+  - name: Row
+    request:
+      url: /user/{{{{ item.user }}}}
+    with_items_from_csv: {job.path}
+"""
     text += f"  - name: Get\n    request:\n      url: {job.path}\n"
     return text + ("  - delay:\n      seconds: 600\n" if job.work.plan == "idle" else "")
 
@@ -134,6 +141,7 @@ def driller_run(job, *more, quiet=True, users=None, plan=None):
     work = job.work
     argv = [job.program, "run", "-p", users or work.users, "-d", f"{job.seconds}s", *more]
     argv += ["--quiet"] if quiet else []
+    argv += ["--timeout", job.seconds] if work.plan == "idle" else []
     if work.kind != "http":
         argv += ["--cacert", job.server.cert, "--http", "2" if work.kind == "h2" else "1.1"]
     if work.kind == "h2":
@@ -267,7 +275,7 @@ def hey(job):
         return None
     return [job.program, "-c", work.users, "-z", f"{job.seconds}s",
             *(["-m", "POST", "-D", job.sent_body()] if work.post else []),
-            "-U", HEADERS["User-Agent"], "-A", HEADERS["Accept"], plainest(job)]
+            *headers("-H"), plainest(job)]
 
 
 @tool("siege", Source("apt", "siege", "siege"))
@@ -351,7 +359,7 @@ def original(job):
         return None
     rounds = max(job.requests // len(work.paths()), work.users)
     settings = f"concurrency: {work.users}\niterations: {rounds}\n"
-    return [job.program, "--quiet", "--no-check-certificate",
+    return [job.program, "--quiet", "--no-check-certificate", "--timeout", max(10, job.seconds),
             "--benchmark", job.file("original.yml", plan_text(job, settings))]
 
 

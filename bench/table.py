@@ -8,41 +8,49 @@ SETUPS = {"one": "server and client on one CPU", "two": "server and client on a 
 
 @dataclasses.dataclass
 class Column:
-    """A figure of a tool's runs. `ratio` is the title of a column with driller's share of it."""
+    """A figure of a tool's runs. `ratio` is the title of a column with driller's share of it, `more`
+    of one that says how much more it is than driller's."""
     key: str
     title: str
     form: str = "{:.2f}"
     ratio: str = ""
+    more: str = ""
 
 
 COST = [Column("rate", "requests/s", "{:,.0f}", "rate, driller ÷ it"), Column("user", "user µs"),
         Column("system", "system µs"), Column("cpu", "CPU µs", "{:.2f}", "CPU, driller ÷ it"),
-        Column("server", "server µs"), Column("rss_mib", "MiB", "{:.1f}")]
+        Column("both", "with server µs", "{:.2f}", "with server, driller ÷ it"),
+        Column("rss_mib", "MiB", "{:.1f}")]
 START = [Column("start_ms", "start ms", "{:.2f}", "start, driller ÷ it"),
          Column("rss_mib", "MiB", "{:.1f}")]
 IDLE = [Column("idle_kib", "KiB a connection", "{:.2f}", "memory, driller ÷ it"),
         Column("rss_mib", "MiB with the most", "{:.1f}")]
 CSV = START + [Column("file_share", "memory ÷ file")]
-COLUMNS = {"": COST, "start": START, "idle": IDLE, "csv": CSV}
+OUTPUT = [dataclasses.replace(c, more="CPU µs more") if c.key == "cpu" else c for c in COST]
+COLUMNS = {"": COST, "output": OUTPUT, "start": START, "idle": IDLE, "csv": CSV}
 
 
-def ratios(mine, theirs, key):
-    """Driller's figure by the tool's, round by round, of the rounds that both have."""
-    return [mine[r][key] / theirs[r][key] for r in mine if r in theirs and theirs[r][key]]
+def spread(values):
+    """The median, and from where to where they go."""
+    if not values:
+        return ""
+    return f"{statistics.median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
 
 
 def rows(columns, results, base):
-    """Titles, then a row of texts for each tool. results: {tool: {round: {key: figure}}}."""
-    yield ["tool"] + [c.title for c in columns] + [c.ratio for c in columns if c.ratio]
+    """Titles, then a row of texts for each tool. results: {tool: {round: {key: figure}}}. Tools are
+    compared with the base round by round, over the rounds that both have."""
+    yield (["tool"] + [c.title for c in columns] + [c.ratio for c in columns if c.ratio] +
+           [c.more for c in columns if c.more])
     for tool, runs in results.items():
+        pairs = [(results[base][r], runs[r]) for r in runs if r in results[base] and tool != base]
         row = [tool]
-        for column in columns:
-            row.append(column.form.format(statistics.median(r[column.key] for r in runs.values())))
-        for column in columns:
-            if column.ratio:
-                shares = ratios(results.get(base, {}), runs, column.key)
-                row.append("" if tool == base or not shares else
-                           f"{statistics.median(shares):.2f} ({min(shares):.2f}–{max(shares):.2f})")
+        for c in columns:
+            row.append(c.form.format(statistics.median(run[c.key] for run in runs.values())))
+        row += [spread([mine[c.key] / its[c.key] for mine, its in pairs if its[c.key]])
+                for c in columns if c.ratio]
+        row += [spread([its[c.key] - mine[c.key] for mine, its in pairs])
+                for c in columns if c.more]
         yield row
 
 

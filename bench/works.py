@@ -28,7 +28,8 @@ class Work:
     factor: int = 1          # its runs are so much longer than others
     setups: tuple = ("one", "two")
     workers: int = 1         # processes of the server
-    special: str = ""
+    special: str = ""        # a function of special.py in place of requests counted
+    columns: str = ""        # other ones of table.py
 
     @property
     def group(self):
@@ -44,7 +45,8 @@ class Work:
         return plans.get(self.plan, (self.path,))
 
     def with_users(self, users):
-        name = f"{self.group}-{users}" if self.group == "get" else f"{self.name}@{users}"
+        """This work with other users."""
+        name = f"{self.group if self.group == 'get' else self.name}@{users}"
         title = self.title.replace(f"{self.users:,} users", f"{users:,} users")
         return dataclasses.replace(self, name=name, users=users, title=title)
 
@@ -80,7 +82,7 @@ def works():
                kind="https")
     for streams, connections in ((64, 1), (100, 1), (64, 8), (100, 8)):
         yield Work(f"h2-{streams}x{connections}", f"GET, 12 bytes, HTTP/2 over TLS 1.3, {streams} "
-                   f"streams on each of {connections} connection(s)",
+                   f"streams on {'one connection' if connections == 1 else 'each of 8 connections'}",
                    ("driller", "h2load", "oha"), kind="h2", users=streams * connections,
                    streams=streams)
     for size in (3, 8 << 10, 64 << 10, 512 << 10, 1 << 20, 2 << 20, 10 << 20):
@@ -92,24 +94,24 @@ def works():
                    ("driller", "floor", "wrk", "h2load", "ab", "hey", "bombardier", "oha", "k6"),
                    post=size, path="/post")
     yield Work("output", "GET, 12 bytes, 64 users: quiet, lines to a file, report",
-               ("driller", "driller-lines", "driller-report"))
+               ("driller", "driller-lines", "driller-report"), columns="output")
     for size in (3, 8 << 10, 64 << 10, 512 << 10, 2 << 20, 10 << 20):
         yield Work(f"workers-{size_name(size)}", f"two workers against two processes, body of "
                    f"{size_text(size)}, 64 users", ("driller-w2", "driller-2x"), size=size,
                    workers=2, setups=("all",))
     yield Work("idle", "memory of an idle connection with its user",
-               ("driller", "original", "k6"), plan="idle", special="idle", setups=("two",))
+               ("driller", "original"), plan="idle", special="idle", columns="idle", setups=("two",))
     yield Work("idle-tls", "memory of an idle TLS connection with its user",
-               ("driller", "original", "k6"), kind="https", plan="idle", special="idle",
+               ("driller", "original"), kind="https", plan="idle", special="idle", columns="idle",
                setups=("two",))
     yield Work("start", "start to the first request",
                ("driller", "driller-plan", "floor", "wrk", "hey", "oha", "k6", "original"),
-               special="start", setups=("two",))
+               special="start", columns="start", setups=("two",))
     yield Work("start-tls", "start to the first request, https",
-               ("driller", "wrk", "hey", "oha", "k6"), kind="https", special="start",
+               ("driller", "wrk", "hey", "oha", "k6"), kind="https", special="start", columns="start",
                setups=("two",))
     yield Work("csv", "plan over a CSV file of a million rows: start to the first request, memory",
-               ("driller", "original"), special="csv", setups=("two",))
+               ("driller", "original"), special="csv", columns="csv", setups=("two",))
 
 
 WORKS = {work.name: work for work in works()}
@@ -124,6 +126,5 @@ def select(words, users):
             raise KeyError(word)
         chosen += found
     if users:
-        chosen = [WORKS.get(f"{w.group}-{users}") if w.group == "get" and
-                  f"get-{users}" in WORKS else w.with_users(users) for w in chosen]
+        chosen = [w if w.kind == "h2" else w.with_users(users) for w in chosen]
     return list({work.name: work for work in chosen}.values())
