@@ -241,10 +241,11 @@ static void take_location(struct exchange *exchange, struct str fields)
     exchange->bad_location = n != 1;
 }
 
-void client_head(struct exchange *exchange, unsigned status, struct str fields, bool has_location,
-                 bool has_set_cookie)
+/* Apart, so that the usual way through client_head saves no registers. */
+static __attribute__((noinline)) void take_fields(struct exchange *exchange, struct str fields,
+                                                  bool has_location, bool has_set_cookie)
 {
-    exchange->status = (uint16_t)status;
+    unsigned status = exchange->status;
     if (has_set_cookie && exchange->jar) {
         take_cookies(exchange, fields);
     }
@@ -257,6 +258,16 @@ void client_head(struct exchange *exchange, unsigned status, struct str fields, 
         buf_reset(&exchange->keep->fields);
         buf_add_str(&exchange->keep->fields, fields);
         buf_reset(&exchange->keep->body);
+    }
+}
+
+void client_head(struct exchange *exchange, unsigned status, struct str fields, bool has_location,
+                 bool has_set_cookie)
+{
+    exchange->status = (uint16_t)status;
+    exchange->following = false;
+    if (has_location || has_set_cookie || exchange->keep) {
+        take_fields(exchange, fields, has_location, has_set_cookie);
     }
 }
 

@@ -77,7 +77,11 @@ static void flush(struct h1 *h1)
         h1->body = str_skip(h1->body, put - of_head);
     }
     h1->write_failed = io != IO_OK && io != IO_AGAIN;
-    conn_want_write(conn, !h1->write_failed && h1->head.n + h1->body.n > 0);
+    bool waits = !h1->write_failed && h1->head.n + h1->body.n > 0;
+    if (waits != h1->waits) {
+        h1->waits = waits;
+        conn_want_write(conn, waits);
+    }
 }
 
 /* The server has asked for the body, or had time enough to (RFC 9110 §10.1.1). */

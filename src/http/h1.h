@@ -20,6 +20,7 @@ struct h1 {
     enum h1_state state;
     bool keep_alive;
     bool write_failed; /* the other side takes no more; its answer may still be there */
+    bool waits;        /* for the stream to take more */
     bool lenient;      /* that this response is so has been counted */
     uint8_t interim;
     struct str head, body; /* what is still to be written */

@@ -56,6 +56,7 @@ static enum io fail_io(struct tcp *tcp)
 static void tcp_ready(struct watcher *watcher, unsigned events)
 {
     struct tcp *tcp = (struct tcp *)(void *)((char *)watcher - offsetof(struct tcp, watcher));
+    tcp->failed = events & LOOP_ERROR;
     tcp->stream.ready(&tcp->stream, events);
 }
 
@@ -173,7 +174,7 @@ static enum io tcp_go_on(struct stream *stream)
     struct tcp *tcp = (struct tcp *)stream;
     int error = 0;
     socklen_t size = sizeof error;
-    if (getsockopt(tcp->watcher.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
+    if (tcp->failed && getsockopt(tcp->watcher.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
         error = errno;
     }
     if (error) {

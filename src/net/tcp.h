@@ -16,6 +16,7 @@ struct tcp {
     struct loop *loop;
     struct watcher watcher;
     bool connecting;
+    bool failed;    /* in the last event there was an error */
     uint32_t lowat; /* SO_RCVLOWAT as it is set now */
 };
 
