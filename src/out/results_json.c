@@ -244,6 +244,8 @@ static void put_run(struct document *doc, const struct snapshot *snapshot)
     put_figure(doc, "cpu_s", snapshot->cpu_s);
     put_count(doc, "max_rss_bytes", snapshot->max_rss_bytes);
     put_count(doc, "late_starts", snapshot->late_starts);
+    put_count(doc, "dropped_starts", snapshot->dropped_starts);
+    put_count(doc, "missed_starts", snapshot->missed_starts);
     if (snapshot->open_loop)
         put_times(doc, "schedule_lag_ms", &snapshot->schedule_lag, NAN);
     else

@@ -33,6 +33,9 @@ bool run_check_descriptors(uint64_t concurrency, unsigned workers, uint64_t *nee
     return now.rlim_max == RLIM_INFINITY || *needed <= now.rlim_max;
 }
 
+/* Until every worker's thread is there: the first arrivals of an open loop are not to be late. */
+#define THREADS_START_NS NS_PER_MS
+
 static double cpu_seconds(const struct rusage *usage)
 {
     return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
@@ -48,9 +51,9 @@ static void wake_workers(struct shared *shared, struct worker *workers)
     }
 }
 
-static void stop_workers(struct shared *shared, struct worker *workers)
+static void stop_workers(struct shared *shared, struct worker *workers, enum stop stop)
 {
-    atomic_store(&shared->stop, true);
+    atomic_store(&shared->stop, stop);
     wake_workers(shared, workers);
 }
 
@@ -72,16 +75,20 @@ static bool write_pieces(struct shared *shared)
  * nobody reads any more. */
 static void attend(struct shared *shared, struct worker *workers, struct run_result *result)
 {
-    bool stopped = false, told = false;
+    enum stop stopped = STOP_NOT;
+    bool told = false;
     while (atomic_load(&shared->working) > 0) {
         struct pollfd fds[] = {{.fd = outbox_fd(shared->outbox), .events = POLLIN},
                                {.fd = result->reader_gone ? -1 : shared->options->reader_fd}};
         poll(fds, 2, -1); /* a signal makes the outbox readable too */
         result->reader_gone |= fds[1].revents & POLLERR;
         result->write_failed |= !write_pieces(shared);
-        if ((signals_seen() || result->write_failed || result->reader_gone) && !stopped) {
-            stopped = true;
-            stop_workers(shared, workers);
+        enum stop stop = result->write_failed || result->reader_gone ? STOP_NOW
+                         : signals_seen()                            ? STOP_GRACE
+                                                                     : STOP_NOT;
+        if (stop > stopped) {
+            stopped = stop;
+            stop_workers(shared, workers, stop);
         } else if (atomic_load(&shared->exhausted) && !told) {
             told = true;
             wake_workers(shared, workers);
@@ -100,6 +107,18 @@ static bool start_thread(struct worker *worker, const char **why)
     return true;
 }
 
+static void set_times(struct shared *shared)
+{
+    const struct run_options *options = shared->options;
+    uint64_t length_ns = options->duration_ns;
+    if (options->load.n_stages) {
+        length_ns = profile_length(&shared->profile);
+    }
+    shared->launch_ns = clock_ns() + (shared->open ? THREADS_START_NS : 0);
+    shared->start_ns = shared->launch_ns + options->warmup_ns;
+    shared->end_ns = length_ns ? shared->start_ns + length_ns : UINT64_MAX;
+}
+
 /* Starts all workers, with signals blocked in them, so that the main thread gets them. */
 static unsigned start_workers(struct shared *shared, struct worker *workers, const char **why)
 {
@@ -109,7 +128,7 @@ static unsigned start_workers(struct shared *shared, struct worker *workers, con
     sigaddset(&block, SIGINT);
     sigaddset(&block, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &block, &before);
-    shared->start_ns = clock_ns();
+    set_times(shared);
     atomic_store(&shared->working, shared->options->workers);
     while (started < shared->options->workers && start_thread(&workers[started], why)) {
         started++;
@@ -174,14 +193,14 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
         const struct worker *worker = &workers[i];
         snapshot_add(snapshot, &worker->recorder);
         ended_ns = worker->ended_ns > ended_ns ? worker->ended_ns : ended_ns;
-        result->assertions_failed += worker->assertions_failed;
-        result->abandoned += worker->abandoned;
-        result->not_sent += worker->not_sent;
         client_each_address(worker->client, add_address, snapshot);
     }
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    snapshot->duration_ns = ended_ns - shared->start_ns;
+    snapshot->duration_ns = ended_ns - shared->start_ns; /* 0 if a warm-up was cut off */
+    result->assertions_failed = snapshot->checks_failed;
+    result->abandoned = snapshot->iterations_abandoned;
+    result->not_sent = snapshot->global.causes[OUTCOME_LOCAL];
     snapshot->cpu_s = cpu_seconds(&usage);
     snapshot->max_rss_bytes = peak_memory(&usage);
     snapshot->tls_verified = -1;
@@ -204,7 +223,7 @@ static bool work(struct shared *shared, struct worker *workers, struct run_resul
     bool all = started == shared->options->workers;
     if (!all) {
         atomic_fetch_sub(&shared->working, shared->options->workers - started);
-        stop_workers(shared, workers);
+        stop_workers(shared, workers, STOP_NOW);
     }
     attend(shared, workers, result);
     for (unsigned i = 0; i < started; i++) {
@@ -213,6 +232,21 @@ static bool work(struct shared *shared, struct worker *workers, struct run_resul
     result->write_failed |= !write_pieces(shared);
     result->signal = signals_seen();
     return all;
+}
+
+/* The warm-up has the load of the run's beginning: of stages, what the first one leads to. */
+static void make_profiles(struct shared *shared)
+{
+    const struct load *load = &shared->options->load;
+    struct load warmup = *load;
+    if (load->n_stages) {
+        warmup = (struct load){.rate = load->stages[0].target};
+    }
+    shared->open = load_is_open(load);
+    shared->users_wait =
+        !shared->open && (load->n_stages > 0 || shared->options->plan->pacing_ns > 0);
+    profile_init(&shared->profile, load);
+    profile_init(&shared->warmup_profile, &warmup);
 }
 
 bool run(const struct run_options *options, struct snapshot *snapshot, struct run_result *result,
@@ -225,6 +259,7 @@ bool run(const struct run_options *options, struct snapshot *snapshot, struct ru
         return false;
     }
     shared.notices = notices_new();
+    make_profiles(&shared);
     struct worker *workers = xcalloc(options->workers, sizeof *workers);
     bool made = true;
     unsigned n = 0;
@@ -246,6 +281,8 @@ bool run(const struct run_options *options, struct snapshot *snapshot, struct ru
         result->leaves_threads |= workers[i].leaves_loop;
     }
     free(workers);
+    profile_fini(&shared.profile);
+    profile_fini(&shared.warmup_profile);
     notices_free(shared.notices);
     outbox_free(shared.outbox);
     return made;

@@ -51,55 +51,63 @@ void vu_fini(struct vu *vu)
 void vu_start(struct vu *vu, uint64_t start_ns, uint64_t now_ns)
 {
     if (start_ns > now_ns) {
-        vu->state = VU_WAITING;
-        vu->timer.fire = begin;
-        timer_start_at(vu->worker->loop, &vu->timer, start_ns);
+        vu_sleep(vu, start_ns);
     } else {
         vu->state = VU_RUNNING;
         loop_defer(vu->worker->loop, &vu->again);
     }
 }
 
-bool vu_before_start(const struct vu *vu)
+void vu_sleep(struct vu *vu, uint64_t until_ns)
 {
-    return vu->state == VU_WAITING && vu->timer.fire == begin;
+    vu->state = VU_WAITING;
+    vu->timer.fire = begin;
+    if (until_ns != PROFILE_NEVER) {
+        timer_start_at(vu->worker->loop, &vu->timer, until_ns);
+    }
 }
 
-static bool begin_iteration(struct vu *vu)
+void vu_arrived(struct vu *vu)
 {
-    struct shared *shared = vu->worker->shared;
-    uint64_t limit = shared->options->iterations;
-    if (limit && atomic_load_explicit(&shared->next_iteration, memory_order_relaxed) >= limit) {
-        return false;
+    if (vu->in_iteration) {
+        vu_resume(vu, VU_AGAIN, 0);
+    } else {
+        vu->state = VU_RUNNING;
+        vu_advance(vu, 0);
     }
-    uint64_t number = atomic_fetch_add_explicit(&shared->next_iteration, 1, memory_order_relaxed);
-    if (limit && number >= limit) {
-        return false;
-    }
-    vu->worker->recorder.iterations_started++;
-    vu->in_iteration = true;
-    vu->step = 0;
-    vu->item = 0;
-    vu->iteration_start_ns = clock_ns();
-    vars_reset(&vu->vars, number);
-    if (!jar_empty(&vu->jar)) {
-        jar_clear(&vu->jar);
-    }
-    return true;
+}
+
+bool vu_between_iterations(const struct vu *vu)
+{
+    return vu->state == VU_WAITING && !vu->in_iteration;
+}
+
+uint64_t vu_number(const struct vu *vu)
+{
+    const struct worker *worker = vu->worker;
+    return worker->id + (uint64_t)(vu - worker->users) * worker->shared->options->workers;
 }
 
 /* Whole, if its last step ended at ended_ns (0: just now). */
 static void end_iteration(struct vu *vu, bool abandoned, uint64_t ended_ns)
 {
-    struct recorder *recorder = &vu->worker->recorder;
+    struct recorder *recorder = vu->recorder;
     vu->in_iteration = false;
+    vu->has_arrival = false; /* of an iteration that sent nothing */
     if (abandoned) {
         recorder->iterations_abandoned++;
-        vu->worker->abandoned++;
     } else {
         recorder->iterations_completed++;
         ended_ns = ended_ns ? ended_ns : clock_ns();
         hist_add(&recorder->iterations, ended_ns - vu->iteration_start_ns);
+    }
+}
+
+static void abort_iteration(struct vu *vu)
+{
+    if (vu->in_iteration) {
+        vu->recorder->iterations_aborted++;
+        vu->in_iteration = false;
     }
 }
 
@@ -128,13 +136,8 @@ static void vu_advance(struct vu *vu, uint64_t ended_ns)
     const struct plan *plan = vu->vars.plan;
     for (unsigned i = 0; i < STEPS_IN_ONE_GO; i++) {
         uint64_t now_ns = 0;
-        if (!vu->in_iteration) {
-            if (!begin_iteration(vu)) {
-                vu->state = VU_IDLE;
-                worker_user_done(vu->worker);
-                return;
-            }
-            now_ns = vu->iteration_start_ns;
+        if (!vu->in_iteration && !(now_ns = vu_begin_iteration(vu))) {
+            return;
         }
         if (vu->step == plan->n_steps) {
             end_iteration(vu, false, ended_ns);
@@ -146,34 +149,45 @@ static void vu_advance(struct vu *vu, uint64_t ended_ns)
     loop_defer(vu->worker->loop, &vu->again);
 }
 
+/* The run's time is over, and the user's last request has ended: the iteration is whole only if
+ * that was its last step. */
+static void close_iteration(struct vu *vu, enum vu_next next, uint64_t ended_ns)
+{
+    take_next(vu, next);
+    if (vu->in_iteration && vu->step == vu->vars.plan->n_steps) {
+        end_iteration(vu, false, ended_ns);
+    }
+    abort_iteration(vu);
+    vu->state = VU_IDLE;
+    worker_request_closed(vu->worker);
+}
+
 void vu_resume(struct vu *vu, enum vu_next next, uint64_t ended_ns)
 {
     if (vu->worker->ending) {
         return;
     }
     vu->state = VU_RUNNING;
-    if (take_next(vu, next)) {
+    if (vu->worker->closing) {
+        close_iteration(vu, next, ended_ns);
+    } else if (take_next(vu, next)) {
         vu_advance(vu, ended_ns);
     }
 }
 
 void vu_stop(struct vu *vu)
 {
-    struct worker *worker = vu->worker;
     if (vu->state == VU_REQUEST) {
         const struct step *step = &vu->vars.plan->steps[vu->step];
         client_abort(&vu->exchange);
         vu_count_notes(vu, step); /* the server has seen those requests, too */
-        recorder_abort(&worker->recorder, step->stat);
+        recorder_abort(vu->request_recorder, step->stat);
     }
     timer_stop(&vu->timer);
     if (vu->process) {
         process_end_now(vu->process);
     }
-    if (vu->in_iteration) {
-        worker->recorder.iterations_aborted++;
-        vu->in_iteration = false;
-    }
+    abort_iteration(vu);
     vu->state = VU_IDLE;
 }
 

@@ -14,7 +14,7 @@ enum vu_state {
     VU_IDLE,    /* not started, or done */
     VU_RUNNING, /* on the stack, or about to be */
     VU_REQUEST, /* its exchange is under way */
-    VU_WAITING, /* for its timer */
+    VU_WAITING, /* for its timer, or for an arrival */
     VU_COMMAND  /* for its process */
 };
 
@@ -22,10 +22,16 @@ struct vu {
     struct worker *worker;
     enum vu_state state;
     bool in_iteration;
-    bool paused; /* has waited for an origin that is down; the next attempt is due */
+    bool paused;      /* has waited for an origin that is down; the next attempt is due */
+    bool has_arrival; /* open loop: one that is not used up yet */
     uint32_t step;
-    uint64_t item; /* of the present step */
-    uint64_t iteration_start_ns;
+    uint64_t item;               /* of the present step */
+    uint64_t iteration_start_ns; /* intended; 0: none yet */
+    uint64_t lag_ns;             /* how late its next request is for that reason */
+    struct vu *next_free;        /* in struct arrivals */
+    /* Where its iteration and its request count: the run's recorder, or that of the warm-up in
+     * which they began. */
+    struct recorder *recorder, *request_recorder;
     struct vars vars;
     struct jar jar;
     struct exchange exchange;
@@ -41,8 +47,12 @@ void vu_init(struct vu *vu, struct worker *worker);
 void vu_fini(struct vu *vu);
 /* Begins at start_ns: now if that is not in the future. */
 void vu_start(struct vu *vu, uint64_t start_ns, uint64_t now_ns);
-/* Is its start still to come? */
-bool vu_before_start(const struct vu *vu);
+/* Open loop: what it waited for has come. */
+void vu_arrived(struct vu *vu);
+/* Does it wait to begin an iteration? */
+bool vu_between_iterations(const struct vu *vu);
+/* Its number among the users of all workers, from 0. */
+uint64_t vu_number(const struct vu *vu);
 /* The run is over: gives up what is under way, without counting it as anything but aborted. */
 void vu_stop(struct vu *vu);
 
@@ -56,6 +66,17 @@ enum vu_next {
 };
 
 /* now_ns: the time, if it has just been read; else 0. */
+/* Begins the next iteration and returns the time. 0 if it does not begin now: the user waits and
+ * will be called, or is done. */
+uint64_t vu_begin_iteration(struct vu *vu);
+/* Nothing to do until then (PROFILE_NEVER: until the end). */
+void vu_sleep(struct vu *vu, uint64_t until_ns);
+/* Is what it does now the run's, or only its warm-up's? */
+static inline bool vu_counts(const struct vu *vu)
+{
+    return vu->recorder == &vu->worker->recorder;
+}
+
 enum vu_next vu_run_step(struct vu *vu, const struct step *step, uint64_t now_ns);
 enum vu_next vu_run_request(struct vu *vu, const struct step *step, uint64_t now_ns);
 /* Counts what happened on the way of the user's request (redirects, …), ended or given up. */

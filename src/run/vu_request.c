@@ -26,8 +26,11 @@ static void not_sent(struct vu *vu, const struct step *step, enum outcome outcom
     for (unsigned i = 0; i < PHASE_COUNT; i++) {
         sample.phases[i] = PHASE_NONE;
     }
-    recorder_start(&worker->recorder, step->stat);
-    recorder_add(&worker->recorder, step->stat, &sample);
+    recorder_start(worker->counting, step->stat);
+    recorder_add(worker->counting, step->stat, &sample);
+    if (!vu_counts(vu)) {
+        return;
+    }
     struct event event = {.kind = EVENT_DONE,
                           .name = vu->request.name,
                           .stat_name = step->name.source,
@@ -60,7 +63,6 @@ static enum vu_next unsendable(struct vu *vu, const struct step *step,
     buf_add_str(&cause, problem->part);
     buf_add_char(&cause, ' ');
     buf_add_str(&cause, str_of(problem->text));
-    vu->worker->not_sent++;
     not_sent(vu, step, OUTCOME_LOCAL, buf_str(&cause));
     vu_notice(vu, problem->where, STR("not sent: "), buf_str(&cause), STR(""));
     buf_fini(&cause);
@@ -117,7 +119,7 @@ static struct str cause_of(const struct failure *failure, struct buf *out)
     return buf_str(out);
 }
 
-static void say_done(struct vu *vu, const struct step *step)
+static void say_done(struct vu *vu, const struct step *step, uint64_t lag_ns)
 {
     const struct exchange *exchange = &vu->exchange;
     const struct run_options *options = vu->worker->shared->options;
@@ -129,7 +131,7 @@ static void say_done(struct vu *vu, const struct step *step)
                           .outcome = exchange->failure.outcome,
                           .where = exchange->failure.where,
                           .status = exchange->status,
-                          .latency_ns = exchange->done_ns - exchange->start_ns};
+                          .latency_ns = exchange->done_ns - exchange->start_ns + lag_ns};
     if (failed) {
         event.cause = cause_of(&exchange->failure, &vu->worker->scratch);
     } else if (options->wants_verbose) {
@@ -146,7 +148,7 @@ static void say_done(struct vu *vu, const struct step *step)
 void vu_count_notes(struct vu *vu, const struct step *step)
 {
     const struct exchange *exchange = &vu->exchange;
-    struct recorder *recorder = &vu->worker->recorder;
+    struct recorder *recorder = vu->request_recorder;
     if (exchange->noted) {
         uint64_t *extra = recorder->tallies[step->stat].extra;
         extra[EXTRA_RECONNECTS] += exchange->notes.reconnects;
@@ -161,11 +163,11 @@ void vu_count_notes(struct vu *vu, const struct step *step)
 static void record(struct vu *vu, const struct step *step)
 {
     const struct exchange *exchange = &vu->exchange;
-    struct recorder *recorder = &vu->worker->recorder;
+    struct recorder *recorder = vu->request_recorder;
     uint64_t ns = exchange->done_ns - exchange->start_ns;
     struct sample sample = {.outcome = exchange->failure.outcome,
                             .status = exchange->status,
-                            .latency_ns = ns,
+                            .latency_ns = ns + vu->lag_ns,
                             .service_ns = ns,
                             .bytes_sent = exchange->bytes_sent,
                             .bytes_received = exchange->bytes_received};
@@ -178,8 +180,9 @@ static void record(struct vu *vu, const struct step *step)
 static bool wanted(const struct vu *vu)
 {
     const struct run_options *options = vu->worker->shared->options;
-    return options->wants_lines || options->wants_verbose || options->wants_report ||
-           vu->exchange.failure.outcome != OUTCOME_RESPONSE;
+    return (options->wants_lines || options->wants_verbose || options->wants_report ||
+            vu->exchange.failure.outcome != OUTCOME_RESPONSE) &&
+           vu->request_recorder == &vu->worker->recorder;
 }
 
 static void exchange_done(struct exchange *exchange)
@@ -188,8 +191,9 @@ static void exchange_done(struct exchange *exchange)
     const struct step *step = &vu->vars.plan->steps[vu->step];
     record(vu, step);
     if (wanted(vu)) {
-        say_done(vu, step);
+        say_done(vu, step, vu->lag_ns);
     }
+    vu->lag_ns = 0;
     if (step->request.assign != SLOT_NONE && exchange->failure.outcome == OUTCOME_RESPONSE) {
         vars_set_response(&vu->vars, step->request.assign, &vu->incoming);
     }
@@ -229,9 +233,11 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
         exchange->keep_body = step->request.assign != SLOT_NONE;
     }
     vu->state = VU_REQUEST;
-    recorder_start(&worker->recorder, step->stat);
+    vu->has_arrival = false;
+    vu->request_recorder = worker->counting;
+    recorder_start(worker->counting, step->stat);
     client_send(worker->client, exchange, now_ns);
-    if (options->wants_verbose) {
+    if (options->wants_verbose && vu_counts(vu)) {
         say_send(vu, step, prepared);
     }
 }
@@ -252,11 +258,15 @@ static enum render_result render(struct vu *vu, const struct prepared *prepared,
 enum vu_next vu_run_request(struct vu *vu, const struct step *step, uint64_t now_ns)
 {
     const struct prepared *prepared = &vu->worker->prepared[vu->step];
+    const struct run_options *options = vu->worker->shared->options;
     struct render_problem problem = {0};
+    if (step->items && items_count(step->items) == 0) {
+        return VU_NEXT;
+    }
+    if (options->load.by_request && !vu->has_arrival && !arrivals_wait(vu->worker, vu)) {
+        return VU_WAIT;
+    }
     if (step->items) {
-        if (items_count(step->items) == 0) {
-            return VU_NEXT;
-        }
         vu->vars.items = step->items;
         vu->vars.item = vu->vars.index = vu->item;
     }

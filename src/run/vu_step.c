@@ -6,8 +6,8 @@
 
 static void say(struct vu *vu, const struct event *event)
 {
-    if (vu->worker->shared->options->wants_lines || event->kind == EVENT_FAIL ||
-        event->kind == EVENT_WARNING) {
+    bool wanted = vu->worker->shared->options->wants_lines || event->kind == EVENT_FAIL;
+    if ((wanted && vu_counts(vu)) || event->kind == EVENT_WARNING) {
         worker_event(vu->worker, event);
     }
 }
@@ -50,10 +50,9 @@ static enum vu_next run_assert(struct vu *vu, const struct step *step)
     buf_init(&got, 64u << 20);
     bool found = vu_resolve(vu, &step->assertion.key, &got);
     if (found && rendered && str_eq(buf_str(&got), buf_str(expected))) {
-        worker->recorder.checks_passed++;
+        vu->recorder->checks_passed++;
     } else {
-        worker->recorder.checks_failed++;
-        worker->assertions_failed++;
+        vu->recorder->checks_failed++;
         event.kind = EVENT_FAIL;
         event.value = rendered ? buf_str(expected) : step->assertion.value.source;
         event.got = found ? (struct str){got.p ? got.p : "", got.n} : (struct str){0};
@@ -71,15 +70,21 @@ static void waited(struct timer *timer, uint64_t now_ns)
 
 static enum vu_next run_delay(struct vu *vu, const struct step *step)
 {
+    struct worker *worker = vu->worker;
     struct event event = {
         .kind = EVENT_DELAY, .name = vu_name(vu, step), .value = step->delay.shown};
     say(vu, &event);
-    if (step->delay.ns == 0) {
+    if (step->delay.max_ns == 0) {
         return VU_NEXT;
     }
     vu->state = VU_WAITING;
     vu->timer.fire = waited;
-    timer_start(loop_timers(vu->worker->loop, step->delay.ns), &vu->timer, clock_ns());
+    if (step->delay.ns == step->delay.max_ns) {
+        timer_start(loop_timers(worker->loop, step->delay.ns), &vu->timer, clock_ns());
+    } else {
+        uint64_t more_ns = rng_below(&worker->rng, step->delay.max_ns - step->delay.ns + 1);
+        timer_start_at(worker->loop, &vu->timer, clock_ns() + step->delay.ns + more_ns);
+    }
     return VU_WAIT;
 }
 
@@ -115,7 +120,7 @@ static void command_ended(void *ctx, const struct process_end *end)
     const struct step *step = &vu->vars.plan->steps[vu->step];
     vu->process = NULL;
     worker_process_done(vu->worker);
-    if (vu->worker->ending) {
+    if (vu->state != VU_COMMAND) {
         return;
     }
     if (end->error || end->signal || end->timed_out || end->exit_status != 0) {

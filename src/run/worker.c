@@ -5,6 +5,9 @@
 #include "base/clock.h"
 #include "run/vu.h"
 
+/* With --timer spin: longer than the kernel mostly takes to wake a thread. */
+#define SPIN_NS (150 * NS_PER_US)
+
 /* --- output --- */
 
 static void hand_on(struct worker *worker)
@@ -47,7 +50,7 @@ static void maybe_stop_loop(struct worker *worker)
     }
 }
 
-/* No user takes another step; what is under way is given up. Children get a second to end. */
+/* What is under way is given up. Children get a second to end. */
 static void end(struct worker *worker)
 {
     if (worker->ending) {
@@ -55,30 +58,72 @@ static void end(struct worker *worker)
     }
     worker->ending = true;
     worker->ended_ns = clock_ns();
+    if (worker->shared->open && !worker->closing) {
+        arrivals_stop(worker, worker->ended_ns);
+    }
     for (size_t i = 0; i < worker->n_users; i++) {
         vu_stop(&worker->users[i]);
     }
     timer_stop(&worker->deadline);
+    timer_stop(&worker->warm);
     maybe_stop_loop(worker);
+}
+
+static void grace_over(struct timer *timer, uint64_t now_ns)
+{
+    (void)now_ns;
+    end((struct worker *)(void *)((char *)timer - offsetof(struct worker, deadline)));
+}
+
+/* Nothing new is begun; requests in flight have the grace to end. */
+static void close_down(struct worker *worker)
+{
+    uint64_t now_ns = clock_ns(), grace_ns = worker->shared->options->grace_ns;
+    if (grace_ns == 0 || worker->closing || worker->ending) {
+        end(worker);
+        return;
+    }
+    worker->closing = true;
+    if (worker->shared->open) {
+        arrivals_stop(worker, now_ns);
+    }
+    for (size_t i = 0; i < worker->n_users; i++) {
+        if (worker->users[i].state == VU_REQUEST) {
+            worker->in_flight++;
+        } else {
+            vu_stop(&worker->users[i]);
+        }
+    }
+    worker->deadline.fire = grace_over;
+    timer_start_at(worker->loop, &worker->deadline, now_ns + grace_ns);
+    if (worker->in_flight == 0) {
+        end(worker);
+    }
+}
+
+void worker_request_closed(struct worker *worker)
+{
+    if (--worker->in_flight == 0) {
+        end(worker);
+    }
 }
 
 static void deadline(struct timer *timer, uint64_t now_ns)
 {
-    struct worker *worker =
-        (struct worker *)(void *)((char *)timer - offsetof(struct worker, deadline));
     (void)now_ns;
-    end(worker);
+    close_down((struct worker *)(void *)((char *)timer - offsetof(struct worker, deadline)));
 }
 
-/* No iterations are left: users whose start is still to come have nothing to start for. */
-static void forget_starts(struct worker *worker)
+/* No iterations are left: users that wait to begin one need not wait. */
+static void forget_waiting(struct worker *worker)
 {
     for (size_t i = 0; i < worker->n_users && worker->active > 0; i++) {
-        if (vu_before_start(&worker->users[i])) {
+        if (vu_between_iterations(&worker->users[i])) {
             vu_stop(&worker->users[i]);
             worker->active--;
         }
     }
+    arrivals_forget_stopped(worker);
     if (worker->active == 0) {
         end(worker);
     }
@@ -87,20 +132,27 @@ static void forget_starts(struct worker *worker)
 static void woken(void *ctx)
 {
     struct worker *worker = ctx;
-    if (atomic_load(&worker->shared->stop)) {
+    enum stop stop = atomic_load(&worker->shared->stop);
+    if (stop == STOP_NOW) {
         end(worker);
-    } else if (atomic_load(&worker->shared->exhausted)) {
-        forget_starts(worker);
+    } else if (stop == STOP_GRACE && !worker->told) {
+        worker->told = true;
+        close_down(worker);
+    } else if (atomic_load(&worker->shared->exhausted) && !worker->closing) {
+        forget_waiting(worker);
+    }
+}
+
+void worker_exhausted(struct worker *worker)
+{
+    if (!atomic_exchange(&worker->shared->exhausted, true)) {
+        outbox_notify(worker->shared->outbox); /* the main thread tells all workers */
     }
 }
 
 void worker_user_done(struct worker *worker)
 {
-    worker->active--;
-    if (!atomic_exchange(&worker->shared->exhausted, true)) {
-        outbox_notify(worker->shared->outbox); /* the main thread tells all workers */
-    }
-    if (worker->active == 0) {
+    if (--worker->active == 0) {
         end(worker);
     }
 }
@@ -130,6 +182,25 @@ static void prepare(struct worker *worker)
     }
 }
 
+/* Iterations are what arrives, unless requests do: then users begin as many as there are. */
+static uint64_t arrivals_limit(const struct run_options *options)
+{
+    return options->load.by_request ? 0 : options->iterations;
+}
+
+/* The warm-up is over: what begins from now on counts. */
+static void warm(struct timer *timer, uint64_t now_ns)
+{
+    struct worker *worker =
+        (struct worker *)(void *)((char *)timer - offsetof(struct worker, warm));
+    const struct shared *shared = worker->shared;
+    (void)now_ns;
+    worker->counting = &worker->recorder;
+    if (shared->open) {
+        arrivals_start(worker, &shared->profile, shared->start_ns, arrivals_limit(shared->options));
+    }
+}
+
 bool worker_init(struct worker *worker, struct shared *shared, unsigned id, size_t n_users,
                  const char **why)
 {
@@ -138,6 +209,13 @@ bool worker_init(struct worker *worker, struct shared *shared, unsigned id, size
     blocks_init(&worker->blocks);
     arena_init(&worker->arena);
     recorder_init(&worker->recorder, options->plan->n_names);
+    worker->recorder.open_loop = shared->open;
+    worker->counting = &worker->recorder;
+    if (options->warmup_ns) {
+        recorder_init(&worker->warmup, options->plan->n_names);
+        worker->counting = &worker->warmup;
+    }
+    rng_seed(&worker->rng, options->seed ^ id);
     buf_init(&worker->scratch, 64u << 20);
     for (unsigned i = 0; i < OUTPUT_COUNT; i++) {
         buf_init(&worker->outputs.text[i], BUF_NO_MAX);
@@ -157,6 +235,7 @@ bool worker_init(struct worker *worker, struct shared *shared, unsigned id, size
     for (size_t i = 0; i < n_users; i++) {
         vu_init(&worker->users[i], worker);
     }
+    worker->warm.fire = warm;
     worker->deadline.fire = deadline;
     worker->flush.fire = flush_due;
     return true;
@@ -175,6 +254,7 @@ void worker_fini(struct worker *worker)
     worker->leaves_loop = !loop_free(worker->loop);
     client_free(worker->client);
     recorder_fini(&worker->recorder);
+    recorder_fini(&worker->warmup);
     arena_fini(&worker->arena);
     blocks_fini(&worker->blocks);
     buf_fini(&worker->scratch);
@@ -183,28 +263,47 @@ void worker_fini(struct worker *worker)
     }
 }
 
-/* User k of n in all starts k·rampup/n after the run. */
+/* User k of n in all starts k·rampup/n after the first; in an open loop all wait for arrivals. */
 static void start_users(struct worker *worker)
 {
     const struct run_options *options = worker->shared->options;
     uint64_t now_ns = clock_ns();
-    for (size_t i = 0; i < worker->n_users; i++) {
-        uint64_t k = worker->id + i * options->workers;
-        double share = (double)k / (double)options->concurrency;
-        uint64_t start_ns =
-            worker->shared->start_ns + (uint64_t)((double)options->rampup_ns * share);
-        vu_start(&worker->users[i], start_ns, now_ns);
+    for (size_t i = worker->n_users; i-- > 0;) {
+        struct vu *vu = &worker->users[i];
+        double share = (double)vu_number(vu) / (double)options->concurrency;
+        if (worker->shared->open) {
+            arrivals_wait(worker, vu);
+        } else {
+            vu_start(vu, worker->shared->launch_ns + (uint64_t)((double)options->rampup_ns * share),
+                     now_ns);
+        }
     }
-    if (options->duration_ns) {
-        timer_start_at(worker->loop, &worker->deadline,
-                       worker->shared->start_ns + options->duration_ns);
+}
+
+static void start(struct worker *worker)
+{
+    const struct shared *shared = worker->shared;
+    bool warms_up = worker->counting != &worker->recorder;
+    if (shared->open || shared->options->load.n_stages) {
+        loop_be_precise(worker->loop, shared->options->spin ? SPIN_NS : 0);
+    }
+    if (warms_up) {
+        timer_start_at(worker->loop, &worker->warm, shared->start_ns);
+    }
+    if (shared->open) {
+        arrivals_start(worker, warms_up ? &shared->warmup_profile : &shared->profile,
+                       shared->launch_ns, warms_up ? 0 : arrivals_limit(shared->options));
+    }
+    start_users(worker);
+    if (shared->end_ns != UINT64_MAX) {
+        timer_start_at(worker->loop, &worker->deadline, shared->end_ns);
     }
 }
 
 void *worker_main(void *ctx)
 {
     struct worker *worker = ctx;
-    start_users(worker);
+    start(worker);
     loop_run(worker->loop);
     hand_on(worker);
     worker->recorder.connections_opened = worker->client->opened;

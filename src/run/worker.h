@@ -9,9 +9,11 @@
 #include <stdbool.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "http/client.h"
 #include "net/loop.h"
 #include "net/process.h"
+#include "run/arrivals.h"
 #include "run/notices.h"
 #include "run/outbox.h"
 #include "run/request.h"
@@ -22,15 +24,27 @@
 #define OUTPUT_PIECE (32u << 10) /* handed on at this size, or after … */
 #define OUTPUT_DELAY_NS (40 * 1000000ULL)
 
+enum stop {
+    STOP_NOT,
+    STOP_GRACE, /* requests in flight may end within the grace */
+    STOP_NOW
+};
+
 /* What all workers share; all of it read only but for the atomics. */
 struct shared {
     const struct run_options *options;
     struct outbox *outbox;
     struct notices *notices;
-    uint64_t start_ns;
+    struct profile profile, warmup_profile;
+    bool open;          /* arrivals come by themselves */
+    bool users_wait;    /* users may have to wait between two iterations */
+    uint64_t launch_ns; /* load begins: the warm-up, if there is one */
+    uint64_t start_ns;  /* the run proper begins */
+    uint64_t end_ns;    /* its time is over; UINT64_MAX: not by itself */
     atomic_uint_fast64_t next_iteration;
-    atomic_bool stop;      /* set by the main thread */
-    atomic_bool exhausted; /* no iterations are left */
+    atomic_uint_fast64_t next_warmup; /* iteration of the warm-up */
+    _Atomic enum stop stop;           /* set by the main thread */
+    atomic_bool exhausted;            /* no iterations are left */
     atomic_uint working;
 };
 
@@ -45,17 +59,22 @@ struct worker {
     struct blocks blocks;
     struct arena arena;        /* of what is prepared */
     struct prepared *prepared; /* by step */
-    struct recorder recorder;
+    struct recorder recorder, warmup;
+    struct recorder *counting; /* that of the two in which what begins now counts */
+    struct arrivals arrivals;
+    struct rng rng;
     struct outputs outputs;
     struct buf scratch;
     struct vu *users;
     size_t n_users, active;
-    struct timer deadline, flush;
-    bool ending;       /* no user takes another step */
+    struct timer warm, deadline, flush;
+    bool closing;      /* no user takes another step; requests in flight may end */
+    bool told;         /* … because the main thread said so */
+    size_t in_flight;  /* then: how many have not */
+    bool ending;       /* nothing goes on */
     uint64_t ended_ns; /* since then */
     size_t processes;  /* children that still run */
-    uint64_t assertions_failed, abandoned, not_sent;
-    bool leaves_loop; /* a name look-up would not end: the loop stays behind */
+    bool leaves_loop;  /* a name look-up would not end: the loop stays behind */
 };
 
 /* Makes all that can fail. n_users of the run's users are this worker's: those whose number is
@@ -72,6 +91,10 @@ void *worker_main(void *ctx);
 void worker_event(struct worker *worker, const struct event *event);
 /* One of its users has nothing more to do. */
 void worker_user_done(struct worker *worker);
+/* No iteration numbers are left: users that wait to begin one need not wait. */
+void worker_exhausted(struct worker *worker);
+/* While the worker is closing, a request has ended. */
+void worker_request_closed(struct worker *worker);
 /* A child process of one of its users has ended. */
 void worker_process_done(struct worker *worker);
 

@@ -63,6 +63,9 @@ struct recorder {
     uint64_t iterations_started, iterations_completed, iterations_abandoned, iterations_aborted;
     struct hist iterations;
     struct hist schedule_lag; /* latency less service time, all requests, open loop only */
+    /* Arrivals that found no free user; of them those that were left out; those that were due and
+     * had not begun at the end. Open loop only. */
+    uint64_t late_starts, dropped_starts, missed_starts;
     uint64_t checks_passed, checks_failed;
     uint64_t connections_opened, connections_reused, connections_failed;
 };

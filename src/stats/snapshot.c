@@ -52,6 +52,9 @@ void snapshot_add(struct snapshot *snapshot, const struct recorder *recorder)
     snapshot->iterations_completed += recorder->iterations_completed;
     snapshot->iterations_abandoned += recorder->iterations_abandoned;
     snapshot->iterations_aborted += recorder->iterations_aborted;
+    snapshot->late_starts += recorder->late_starts;
+    snapshot->dropped_starts += recorder->dropped_starts;
+    snapshot->missed_starts += recorder->missed_starts;
     snapshot->checks_passed += recorder->checks_passed;
     snapshot->checks_failed += recorder->checks_failed;
     snapshot->connections_opened += recorder->connections_opened;

@@ -42,7 +42,7 @@ struct snapshot {
     const char *version; /* static */
     double cpu_s;
     uint64_t max_rss_bytes;
-    uint64_t late_starts;
+    uint64_t late_starts, dropped_starts, missed_starts; /* as in struct recorder */
 };
 
 /* names are copied. */
