@@ -345,7 +345,7 @@ static bool check_whole(struct parser *parser)
 
     for (size_t i = 0; i < n_exclusions; i++) {
         if (arguments_has(out, exclusions[i].a) && arguments_has(out, exclusions[i].b))
-            return fail(parser, NULL, "%s and %s exclude each other",
+            return fail(parser, exclusions[i].help, "%s and %s exclude each other",
                         option_table[exclusions[i].a].name, option_table[exclusions[i].b].name);
     }
     if (out->n_operands < command->min_operands)

@@ -26,6 +26,7 @@ struct job {
     struct str url;       /* ad-hoc; p NULL: none */
     struct str url_input; /* the same, read from standard input; owned */
     struct str plan_text; /* owned */
+    uint64_t seed;
     struct plan *plan;
     struct settings settings;
     struct wire wire;
@@ -81,7 +82,7 @@ static bool load_plan(struct job *job)
         .n_tags = values[OPT_TAGS].n,
         .skip_tags = values[OPT_SKIP_TAGS].items,
         .n_skip_tags = values[OPT_SKIP_TAGS].n,
-        .seed = asked(job, OPT_SEED) ? values[OPT_SEED].whole : rng_random_seed(),
+        .seed = job->seed,
         .relaxed = asked(job, OPT_RELAXED),
         .listings = asked(job, OPT_LIST_TASKS),
     };
@@ -117,12 +118,24 @@ static int print_listing(const struct job *job)
     return status == CLI_OK && !found ? CLI_FAILED : status;
 }
 
+/* So many users that the limit of descriptors allows; false if it is none. */
+static bool lower_users(struct settings *settings, uint64_t needed, uint64_t limit)
+{
+    uint64_t other = needed - settings->run.concurrency;
+
+    if (!settings->may_lower || limit <= other)
+        return false;
+    settings_lower(settings, limit - other);
+    return true;
+}
+
 static bool check_descriptors(struct job *job)
 {
     const struct run_options *run = &job->settings.run;
     uint64_t needed, limit;
 
-    if (run_check_descriptors(run->concurrency, run->workers, &needed, &limit))
+    if (run_check_descriptors(run->concurrency, run->workers, &needed, &limit) ||
+        lower_users(&job->settings, needed, limit))
         return true;
     faults_error(&job->faults, PLACE_NONE, "lower --concurrency, or raise the limit (ulimit -Hn)",
                  "%llu users need %llu file descriptors, and the limit is %llu",
@@ -181,6 +194,7 @@ static void init_printer(struct job *job)
         .nanosec = asked(job, OPT_NANOSEC),
         .show_secrets = values[OPT_VERBOSE].times > 1,
     };
+    job->settings.run.seed = job->seed;
     job->settings.run.format = printer_format;
     job->settings.run.write = printer_write;
     job->settings.run.ctx = printer;
@@ -330,13 +344,18 @@ static int execute(struct job *job)
 
 int cmd_run(const struct arguments *arguments)
 {
-    struct job job = {.arguments = arguments};
+    struct job job = {
+        .arguments = arguments,
+        .seed = arguments_has(arguments, OPT_SEED) ? arguments->options[OPT_SEED].whole
+                                                   : rng_random_seed(),
+    };
     int status;
 
     faults_init(&job.faults);
     status = execute(&job);
     print_faults(&job);
     baseline_free(job.baseline);
+    settings_fini(&job.settings);
     wire_fini(&job.wire);
     plan_free(job.plan);
     xstr_free(job.plan_text);

@@ -7,6 +7,9 @@
 #define VALIDATE (1u << COMMAND_VALIDATE)
 #define ALL (EVERY | VALIDATE | 1u << COMMAND_HELP)
 
+#define IN(which, heading) .commands = which, .group = heading
+#define CHOICE(list) .type = TYPE_CHOICE, .choices = list
+
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: exact in a double */
 
 #define PLAN "The plan"
@@ -19,53 +22,11 @@
 static const char *const stats_formats[] = {"text", "json", NULL};
 static const char *const http_versions[] = {"1.1", "2", "2-prior-knowledge", NULL};
 static const char *const tls_versions[] = {"1.2", "1.3", NULL};
+static const char *const arrivals[] = {"constant", "poisson", NULL};
+static const char *const when_late[] = {"queue", "drop", NULL};
+static const char *const timers[] = {"sleep", "spin", NULL};
+static const char *const timestamps[] = {"clock", "kernel", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
-
-const struct command command_table[COMMAND_COUNT] = {
-    [COMMAND_NONE] =
-        {
-            .usage = "run [OPTIONS] URL\n"
-                     "run [OPTIONS] --benchmark FILE [URL]\n"
-                     "[OPTIONS] --benchmark FILE\n"
-                     "validate [OPTIONS] FILE...\n"
-                     "help [COMMAND]",
-            .summary = "Load tests HTTP servers: one URL, or a plan of requests in YAML.",
-            .detail = "'driller --benchmark FILE' is the older form of 'driller run --benchmark "
-                      "FILE'. The options below belong to both and may stand before the command "
-                      "too; 'driller help run' lists those of run.",
-        },
-    [COMMAND_RUN] =
-        {
-            .name = "run",
-            .usage = "run [OPTIONS] URL\n"
-                     "run [OPTIONS] --benchmark FILE [URL]",
-            .summary = "Run a plan, or one ad-hoc request",
-            .detail = "A URL alone is requested with GET; - reads it from standard input. With a "
-                      "plan, the plan supplies the steps, and the URL's scheme and authority take "
-                      "the place of the plan's base.",
-            .max_operands = 1,
-        },
-    [COMMAND_VALIDATE] =
-        {
-            .name = "validate",
-            .usage = "validate [OPTIONS] FILE...",
-            .summary = "Read plans and print every fault found; run nothing",
-            .detail =
-                "Each FILE is read with all the files it names, and every fault is printed "
-                "with its line and column. A key that nothing knows, which run only warns of, "
-                "is an error here. - reads a plan from standard input. The exit status is 1 "
-                "if any plan has an error.",
-            .min_operands = 1,
-            .max_operands = SIZE_MAX,
-            .operand = "FILE",
-        },
-    [COMMAND_HELP] =
-        {
-            .name = "help",
-            .usage = "help [COMMAND]",
-            .summary = "Print what --help of a command prints",
-        },
-};
 
 const struct option option_table[OPT_COUNT] = {
     [OPT_BENCHMARK] =
@@ -73,8 +34,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--benchmark",
             .letter = 'b',
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = PLAN,
+            IN(EVERY, PLAN),
             .metavar = "FILE",
             .summary = "the plan; - reads it from standard input",
         },
@@ -83,8 +43,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--base-url",
             .letter = 'u',
             .type = TYPE_TEXT,
-            .commands = RUN | VALIDATE,
-            .group = PLAN,
+            IN(RUN | VALIDATE, PLAN),
             .metavar = "URL",
             .summary = "use URL in place of the plan's base",
             .detail = "It also beats the base that an ad-hoc URL brings.",
@@ -93,8 +52,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--tags",
             .type = TYPE_LIST,
-            .commands = EVERY,
-            .group = PLAN,
+            IN(EVERY, PLAN),
             .metavar = "A,B,...",
             .wants = "a list of tags",
             .summary = "run only the steps that have one of these tags",
@@ -105,8 +63,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--skip-tags",
             .type = TYPE_LIST,
-            .commands = EVERY,
-            .group = PLAN,
+            IN(EVERY, PLAN),
             .metavar = "A,B,...",
             .wants = "a list of tags",
             .summary = "leave out the steps that have one of these tags",
@@ -116,24 +73,21 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--list-tags",
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = PLAN,
+            IN(EVERY, PLAN),
             .summary = "print the plan's tags and exit",
         },
     [OPT_LIST_TASKS] =
         {
             .name = "--list-tasks",
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = PLAN,
+            IN(EVERY, PLAN),
             .summary = "print the steps that would run and exit",
         },
     [OPT_RELAXED] =
         {
             .name = "--relaxed-interpolations",
             .type = TYPE_FLAG,
-            .commands = EVERY | VALIDATE,
-            .group = PLAN,
+            IN(EVERY | VALIDATE, PLAN),
             .summary = "an unknown variable is an empty text",
             .detail = "With a warning, instead of an error or the end of its iteration.",
         },
@@ -141,20 +95,19 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--seed",
             .type = TYPE_WHOLE,
-            .commands = EVERY,
-            .group = PLAN,
+            IN(EVERY, PLAN),
             .metavar = "N",
             .wants = "a whole number",
             .max = WHOLE_MAX,
             .summary = "repeat shuffles and all that is random",
+            .detail = "Also the arrivals of --arrival poisson and delays between two times.",
         },
     [OPT_CONCURRENCY] =
         {
             .name = "--concurrency",
             .letter = 'p',
             .type = TYPE_WHOLE,
-            .commands = RUN,
-            .group = LOAD,
+            IN(RUN, LOAD),
             .metavar = "N",
             .wants = "a whole number from 1 to 1000000",
             .min = 1,
@@ -168,8 +121,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--iterations",
             .letter = 'i',
             .type = TYPE_WHOLE,
-            .commands = RUN,
-            .group = LOAD,
+            IN(RUN, LOAD),
             .metavar = "N",
             .wants = "a whole number from 1 to 10^12",
             .min = 1,
@@ -182,8 +134,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--duration",
             .letter = 'd',
             .type = TYPE_TEXT,
-            .commands = RUN,
-            .group = LOAD,
+            IN(RUN, LOAD),
             .metavar = "TIME",
             .summary = "run for this long, e.g. 30s, 500ms, 1m30s",
             .detail = "Instead of a number of iterations. Units: ms, s, m, h; a number alone is "
@@ -194,20 +145,99 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--rampup",
             .letter = 'e',
             .type = TYPE_NUMBER,
-            .commands = RUN,
-            .group = LOAD,
+            IN(RUN, LOAD),
             .metavar = "SECONDS",
             .wants = "a number of seconds",
             .max = PLAN_MAX_SECONDS,
             .summary = "time over which the users start (default: 0)",
+        },
+    [OPT_RATE] =
+        {
+            .name = "--rate",
+            .type = TYPE_TEXT,
+            IN(RUN, LOAD),
+            .metavar = "R",
+            .summary = "start so many iterations a second, e.g. 100, 6000/m",
+            .detail = "However slow the server is; users are then the most that may be in flight "
+                      "(default: 1000). 100r/s counts requests. Needs --duration or --iterations.",
+        },
+    [OPT_ARRIVAL] =
+        {
+            .name = "--arrival",
+            CHOICE(arrivals),
+            IN(RUN, LOAD),
+            .metavar = "HOW",
+            .summary = "a rate's starts: constant (default) or poisson",
+            .detail = "constant: at equal distances. poisson: at random, as from many strangers.",
+        },
+    [OPT_WHEN_LATE] =
+        {
+            .name = "--when-late",
+            CHOICE(when_late),
+            IN(RUN, LOAD),
+            .metavar = "HOW",
+            .summary = "a start that finds no free user: queue (default) or drop",
+            .detail = "Either way it is counted.",
+        },
+    [OPT_STAGES] =
+        {
+            .name = "--stages",
+            .type = TYPE_TEXT,
+            IN(RUN, LOAD),
+            .metavar = "TIME:N,...",
+            .summary = "users (30s:100,1m:100,10s:0) or rates (30s:100/s)",
+            .detail = "In straight lines from target to target, from 0 on; 0s:50 jumps. The run "
+                      "ends with the last stage.",
+        },
+    [OPT_WARMUP] =
+        {
+            .name = "--warmup",
+            .type = TYPE_TEXT,
+            IN(RUN, LOAD),
+            .metavar = "TIME",
+            .summary = "run the load for this long before it counts",
+        },
+    [OPT_GRACE] =
+        {
+            .name = "--grace",
+            .type = TYPE_TEXT,
+            IN(RUN, LOAD),
+            .metavar = "TIME",
+            .summary = "for requests in flight at the end (default: 0)",
+            .detail = "At the end of the time, and after SIGINT and SIGTERM.",
+        },
+    [OPT_CONNECTIONS_FIRST] =
+        {
+            .name = "--connections-first",
+            .type = TYPE_FLAG,
+            IN(RUN, LOAD),
+            .summary = "all users connect before the clock starts",
+        },
+    [OPT_TIMER] =
+        {
+            .name = "--timer",
+            CHOICE(timers),
+            IN(RUN, LOAD),
+            .metavar = "HOW",
+            .summary = "wait for a rate's starts by sleep (default) or spin",
+            .detail = "spin stays awake for the last microseconds: more exact, for a processor "
+                      "to spare.",
+        },
+    [OPT_TIMESTAMPS] =
+        {
+            .name = "--timestamps",
+            CHOICE(timestamps),
+            IN(RUN, LOAD),
+            .metavar = "WHOSE",
+            .summary = "measure by the clock (default) or kernel",
+            .detail = "kernel: by the times at which the kernel sent and received the packets.",
         },
     [OPT_WORKER_THREADS] =
         {
             .name = "--worker-threads",
             .letter = 'w',
             .type = TYPE_WHOLE,
-            .commands = RUN,
-            .group = LOAD,
+            IN(RUN, LOAD),
             .metavar = "N",
             .wants = "a whole number from 1 to 1024",
             .min = 1,
@@ -221,8 +251,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--timeout",
             .letter = 'o',
             .type = TYPE_NUMBER,
-            .commands = EVERY,
-            .group = REQUESTS,
+            IN(EVERY, REQUESTS),
             .metavar = "SECONDS",
             .wants = "a number of seconds, at least 0.001",
             .min = 0.001,
@@ -234,8 +263,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--max-redirects",
             .type = TYPE_WHOLE,
-            .commands = EVERY,
-            .group = REQUESTS,
+            IN(EVERY, REQUESTS),
             .metavar = "N",
             .wants = "a whole number from 0 to 1000",
             .max = 1000,
@@ -246,8 +274,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--max-body",
             .type = TYPE_SIZE,
-            .commands = EVERY,
-            .group = REQUESTS,
+            IN(EVERY, REQUESTS),
             .metavar = "SIZE",
             .wants = "a size: 1000000, 10k, 64MiB, 1G",
             .summary = "largest body a step may keep (default: 64MiB)",
@@ -259,8 +286,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--connect-timeout",
             .type = TYPE_NUMBER,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "SECONDS",
             .wants = "a number of seconds, at least 0.001",
             .min = 0.001,
@@ -271,11 +297,9 @@ const struct option option_table[OPT_COUNT] = {
     [OPT_HTTP] =
         {
             .name = "--http",
-            .type = TYPE_CHOICE,
-            .commands = EVERY,
-            .group = WIRE,
+            CHOICE(http_versions),
+            IN(EVERY, WIRE),
             .metavar = "VERSION",
-            .choices = http_versions,
             .summary = "the version of HTTP: 1.1, 2, 2-prior-knowledge",
             .detail = "Default: for https 2 where the server offers it, else 1.1; for http 1.1. "
                       "With 2, an https server without it is a failure; with 2-prior-knowledge "
@@ -285,8 +309,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--connections",
             .type = TYPE_WHOLE,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "N",
             .wants = "a whole number from 1 to 10000",
             .min = 1,
@@ -299,8 +322,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--no-check-certificate",
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .summary = "accept any certificate",
             .detail = "Neither it nor the host's name is verified; the statistics say so.",
         },
@@ -308,8 +330,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--cacert",
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "FILE",
             .summary = "trust these authorities (PEM), not the system's",
         },
@@ -317,8 +338,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--cert",
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "FILE",
             .summary = "the client's own certificate and chain (PEM)",
         },
@@ -326,8 +346,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--key",
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "FILE",
             .summary = "the key of --cert (PEM), if in a file of its own",
         },
@@ -335,8 +354,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--key-pass-file",
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "FILE",
             .summary = "the passphrase of an encrypted --key",
             .detail = "The first line of FILE; without this option, the variable "
@@ -345,19 +363,16 @@ const struct option option_table[OPT_COUNT] = {
     [OPT_TLS_MIN] =
         {
             .name = "--tls-min",
-            .type = TYPE_CHOICE,
-            .commands = EVERY,
-            .group = WIRE,
+            CHOICE(tls_versions),
+            IN(EVERY, WIRE),
             .metavar = "VERSION",
-            .choices = tls_versions,
             .summary = "the oldest version of TLS: 1.2 (default) or 1.3",
         },
     [OPT_CIPHERS] =
         {
             .name = "--ciphers",
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "LIST",
             .summary = "ciphers, as OpenSSL names them, with ':' between",
             .detail = "Names that begin with TLS_ are for TLS 1.3, others for 1.2; the version "
@@ -367,8 +382,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--proxy",
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "URL",
             .summary = "send everything through this proxy",
             .detail = "http://, https://, socks5:// or socks5h://. Beats HTTP_PROXY, HTTPS_PROXY "
@@ -378,8 +392,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--no-proxy",
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "LIST",
             .summary = "hosts that are reached without a proxy",
             .detail = "Names (and what is below them), addresses, networks (10.0.0.0/8) or *, with "
@@ -389,8 +402,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--resolve",
             .type = TYPE_REPEAT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "HOST:PORT:ADDR",
             .summary = "the address of a host, in place of a look-up",
             .detail = "ADDR may be several, with commas; HOST may be *. May be given several "
@@ -400,8 +412,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--connect-to",
             .type = TYPE_REPEAT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "H1:P1:H2:P2",
             .summary = "connect to H2:P2 in place of H1:P1",
             .detail = "An empty H1 or P1 is any, an empty H2 or P2 the same. May be given several "
@@ -412,8 +423,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--ipv4",
             .letter = '4',
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .summary = "use IPv4 addresses only",
         },
     [OPT_IPV6] =
@@ -421,16 +431,14 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--ipv6",
             .letter = '6',
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .summary = "use IPv6 addresses only",
         },
     [OPT_UNIX_SOCKET] =
         {
             .name = "--unix-socket",
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "PATH",
             .summary = "connect to this socket, whatever the URL's host",
         },
@@ -438,8 +446,7 @@ const struct option option_table[OPT_COUNT] = {
         {
             .name = "--local-address",
             .type = TYPE_LIST,
-            .commands = EVERY,
-            .group = WIRE,
+            IN(EVERY, WIRE),
             .metavar = "ADDR,...",
             .wants = "a list of addresses",
             .summary = "connect from these addresses, in turn",
@@ -450,18 +457,15 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--stats",
             .letter = 's',
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = OUTPUT,
+            IN(EVERY, OUTPUT),
             .summary = "print statistics at the end",
         },
     [OPT_STATS_FORMAT] =
         {
             .name = "--stats-format",
-            .type = TYPE_CHOICE,
-            .commands = EVERY,
-            .group = OUTPUT,
+            CHOICE(stats_formats),
+            IN(EVERY, OUTPUT),
             .metavar = "FORMAT",
-            .choices = stats_formats,
             .summary = "statistics as text (default) or json",
             .detail =
                 "json implies --stats, keeps standard output for one JSON document, sends the "
@@ -472,8 +476,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--report",
             .letter = 'r',
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = OUTPUT,
+            IN(EVERY, OUTPUT),
             .metavar = "FILE",
             .summary = "record every request, for --compare",
         },
@@ -482,8 +485,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--compare",
             .letter = 'c',
             .type = TYPE_TEXT,
-            .commands = EVERY,
-            .group = OUTPUT,
+            IN(EVERY, OUTPUT),
             .metavar = "FILE",
             .summary = "compare with a recorded report",
             .detail = "Needs --threshold. A step that has become slower makes the exit status 1.",
@@ -493,8 +495,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--threshold",
             .letter = 't',
             .type = TYPE_NUMBER,
-            .commands = EVERY,
-            .group = OUTPUT,
+            IN(EVERY, OUTPUT),
             .metavar = "MS",
             .wants = "a number of milliseconds",
             .max = 1e12,
@@ -505,8 +506,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--quiet",
             .letter = 'q',
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = OUTPUT,
+            IN(EVERY, OUTPUT),
             .summary = "print no line for each request",
         },
     [OPT_VERBOSE] =
@@ -514,8 +514,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--verbose",
             .letter = 'v',
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = OUTPUT,
+            IN(EVERY, OUTPUT),
             .summary = "print every request and response",
             .detail =
                 "Values of authorization, proxy-authorization, cookie and set-cookie are shown "
@@ -526,18 +525,15 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--nanosec",
             .letter = 'n',
             .type = TYPE_FLAG,
-            .commands = EVERY,
-            .group = OUTPUT,
+            IN(EVERY, OUTPUT),
             .summary = "print times in nanoseconds",
         },
     [OPT_COLOR] =
         {
             .name = "--color",
-            .type = TYPE_CHOICE,
-            .commands = EVERY,
-            .group = OUTPUT,
+            CHOICE(colors),
+            IN(EVERY, OUTPUT),
             .metavar = "WHEN",
-            .choices = colors,
             .summary = "colour: auto (default), always or never",
             .detail = "auto: on a terminal, unless NO_COLOR says otherwise.",
         },
@@ -546,8 +542,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--help",
             .letter = 'h',
             .type = TYPE_FLAG,
-            .commands = ALL,
-            .group = OTHER,
+            IN(ALL, OTHER),
             .summary = "print help (-h: short)",
         },
     [OPT_VERSION] =
@@ -555,21 +550,7 @@ const struct option option_table[OPT_COUNT] = {
             .name = "--version",
             .letter = 'V',
             .type = TYPE_FLAG,
-            .commands = ALL,
-            .group = OTHER,
+            IN(ALL, OTHER),
             .summary = "print the version",
         },
 };
-
-const struct exclusion exclusions[] = {
-    {OPT_ITERATIONS, OPT_DURATION},
-    {OPT_REPORT, OPT_COMPARE},
-    {OPT_REPORT, OPT_THRESHOLD},
-    {OPT_STATS, OPT_COMPARE},
-    {OPT_LIST_TAGS, OPT_TAGS},
-    {OPT_LIST_TAGS, OPT_SKIP_TAGS},
-    {OPT_IPV4, OPT_IPV6},
-    {OPT_UNIX_SOCKET, OPT_PROXY},
-    {OPT_UNIX_SOCKET, OPT_LOCAL_ADDRESS},
-};
-const size_t n_exclusions = sizeof(exclusions) / sizeof(exclusions[0]);

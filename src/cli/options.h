@@ -34,6 +34,15 @@ enum option_id {
     OPT_ITERATIONS,
     OPT_DURATION,
     OPT_RAMPUP,
+    OPT_RATE,
+    OPT_ARRIVAL,
+    OPT_WHEN_LATE,
+    OPT_STAGES,
+    OPT_WARMUP,
+    OPT_GRACE,
+    OPT_CONNECTIONS_FIRST,
+    OPT_TIMER,
+    OPT_TIMESTAMPS,
     OPT_WORKER_THREADS,
     OPT_TIMEOUT,
     OPT_MAX_REDIRECTS,
@@ -84,6 +93,9 @@ enum option_type {
 /* Values of the options of TYPE_CHOICE. */
 enum stats_format { STATS_TEXT, STATS_JSON };
 enum tls_min { TLS_MIN_1_2, TLS_MIN_1_3 };
+enum when_late { LATE_QUEUE, LATE_DROP }; /* those of --arrival are plan/load.h's */
+enum timer_kind { TIMER_SLEEP, TIMER_SPIN };
+enum timestamps { TIMESTAMPS_CLOCK, TIMESTAMPS_KERNEL };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct option {
@@ -106,6 +118,7 @@ extern const struct option option_table[OPT_COUNT];
 
 struct exclusion {
     enum option_id a, b;
+    const char *help; /* what to write instead, or NULL */
 };
 /* Options that cannot be given together. */
 extern const struct exclusion exclusions[];

@@ -1,8 +1,10 @@
 #include "cli/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/amount.h"
+#include "cli/settings_load.h"
 
 #define DEFAULT_TIMEOUT_S 10
 #define DEFAULT_MAX_REDIRECTS 10
@@ -16,18 +18,6 @@ static const struct option_value *value_of(const struct arguments *arguments, en
 bool settings_json(const struct arguments *arguments)
 {
     return value_of(arguments, OPT_STATS_FORMAT)->whole == STATS_JSON;
-}
-
-static bool check_duration(const struct arguments *arguments, struct faults *faults)
-{
-    const struct option_value *duration = value_of(arguments, OPT_DURATION);
-    uint64_t ns;
-
-    if (!duration->times || amount_duration(str_of(duration->text), &ns))
-        return true;
-    faults_error(faults, PLACE_NONE, "a duration is a number with ms, s, m or h: 500ms, 30s, 1m30s",
-                 "--duration: '%s' is not a duration", duration->text);
-    return false;
 }
 
 bool settings_check(const struct arguments *arguments, struct faults *faults)
@@ -57,49 +47,7 @@ bool settings_check(const struct arguments *arguments, struct faults *faults)
     }
     if (!compares && arguments_has(arguments, OPT_THRESHOLD))
         faults_warning(faults, PLACE_NONE, NULL, "--threshold does nothing without --compare");
-    return check_duration(arguments, faults);
-}
-
-static void set_load(const struct arguments *arguments, const struct plan *plan,
-                     struct run_options *run)
-{
-    const struct option_value *iterations = value_of(arguments, OPT_ITERATIONS);
-    const struct option_value *concurrency = value_of(arguments, OPT_CONCURRENCY);
-    const struct option_value *duration = value_of(arguments, OPT_DURATION);
-
-    if (duration->times)
-        amount_duration(str_of(duration->text), &run->duration_ns);
-    else
-        run->iterations = iterations->times ? iterations->whole : plan->iterations;
-
-    if (concurrency->times) {
-        run->concurrency = concurrency->whole;
-    } else if (plan->has_concurrency) {
-        run->concurrency = plan->concurrency;
-    } else if (plan->has_iterations) {
-        run->concurrency = plan->iterations;
-        /* It was not asked for, so it is lowered to what can be. */
-        if (run->iterations && run->concurrency > run->iterations)
-            run->concurrency = run->iterations;
-    } else {
-        run->concurrency = 1;
-    }
-}
-
-static bool check_load(const struct run_options *run, struct faults *faults)
-{
-    if (run->iterations && run->concurrency > run->iterations) {
-        faults_error(faults, PLACE_NONE, NULL,
-                     "the concurrency can not be higher than the number of iterations");
-        return false;
-    }
-    if (run->concurrency > PLAN_MAX_CONCURRENCY) {
-        faults_error(faults, PLACE_NONE, "set it with --concurrency or in the plan",
-                     "the concurrency follows the plan's iterations and is then above %llu",
-                     (unsigned long long)PLAN_MAX_CONCURRENCY);
-        return false;
-    }
-    return true;
+    return settings_check_load(arguments, faults);
 }
 
 static void set_limits(const struct arguments *arguments, struct run_options *run)
@@ -114,6 +62,7 @@ static void set_limits(const struct arguments *arguments, struct run_options *ru
     run->client.max_body = max_body->times ? max_body->whole : DEFAULT_MAX_BODY;
     run->client.max_redirects =
         max_redirects->times ? (unsigned)max_redirects->whole : DEFAULT_MAX_REDIRECTS;
+    run->client.kernel_timestamps = value_of(arguments, OPT_TIMESTAMPS)->whole == TIMESTAMPS_KERNEL;
     run->workers = workers->times ? (unsigned)workers->whole : 1;
     if (run->workers > run->concurrency)
         run->workers = (unsigned)run->concurrency;
@@ -122,33 +71,38 @@ static void set_limits(const struct arguments *arguments, struct run_options *ru
 bool settings_make(const struct arguments *arguments, const struct plan *plan,
                    struct settings *settings, struct faults *faults)
 {
-    const struct option_value *rampup = value_of(arguments, OPT_RAMPUP);
-    double rampup_s = rampup->times ? rampup->number : plan->rampup_s;
     struct run_options *run = &settings->run;
 
     *settings = (struct settings){.json = settings_json(arguments)};
     settings->stats = settings->json || arguments_has(arguments, OPT_STATS);
     run->plan = plan;
-    set_load(arguments, plan, run);
-    if (!check_load(run, faults))
+    if (!settings_make_load(arguments, plan, settings, faults))
         return false;
     set_limits(arguments, run);
-    run->rampup_ns = amount_of_seconds(rampup_s);
     run->relaxed = arguments_has(arguments, OPT_RELAXED);
     run->wants_verbose = arguments_has(arguments, OPT_VERBOSE) && !settings->json;
     /* -q -v prints requests and responses without the lines between them. */
     run->wants_lines =
         run->wants_verbose || (!arguments_has(arguments, OPT_QUIET) && !settings->json);
     run->wants_report = arguments_has(arguments, OPT_REPORT);
-    settings->banner = (struct banner){
-        .concurrency = run->concurrency,
-        .iterations = run->iterations,
-        .duration_ns = run->duration_ns,
-        .rampup_s = rampup_s,
-        .report = str_of(value_of(arguments, OPT_REPORT)->text),
-        .base = plan->base,
-    };
+    settings->banner.report = str_of(value_of(arguments, OPT_REPORT)->text);
+    settings->banner.base = plan->base;
     return true;
+}
+
+void settings_lower(struct settings *settings, uint64_t concurrency)
+{
+    struct run_options *run = &settings->run;
+
+    settings->banner.concurrency = run->concurrency = concurrency;
+    if (run->workers > concurrency)
+        run->workers = (unsigned)concurrency;
+}
+
+void settings_fini(struct settings *settings)
+{
+    free(settings->stages);
+    buf_fini(&settings->load_text);
 }
 
 static bool is_set(const char *value)

@@ -13,18 +13,26 @@
 #include "run/run.h"
 
 struct settings {
-    struct run_options run; /* without format, write and ctx */
+    struct run_options run; /* without seed, format, write and ctx */
     struct banner banner;
     bool stats, json;
+    bool may_lower;       /* run.concurrency is more than anybody has asked for */
+    struct stage *stages; /* of the command line: run.load's; owned */
+    struct buf load_text; /* banner.load */
 };
 
 /* The checks that need no plan, made before anything is read: whether what was asked for goes
  * together. False if a fault that was added is an error. */
 bool settings_check(const struct arguments *arguments, struct faults *faults);
 
-/* False with a fault if plan and flags do not go together. Borrows from both. */
+/* False with a fault if plan and flags do not go together. Borrows from both. settings_fini in
+ * any case. */
 bool settings_make(const struct arguments *arguments, const struct plan *plan,
                    struct settings *settings, struct faults *faults);
+void settings_fini(struct settings *settings);
+
+/* Fewer users than were made room for: at least 1. */
+void settings_lower(struct settings *settings, uint64_t concurrency);
 
 /* Does standard output have to stay free for one JSON document? */
 bool settings_json(const struct arguments *arguments);

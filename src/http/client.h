@@ -74,6 +74,7 @@ struct client_options {
     const struct proxies *proxies;   /* NULL: none */
     const struct addresses *address; /* a Unix socket in place of every host; NULL: none */
     const struct addresses *local;   /* where connections are made from, in turn; NULL: anywhere */
+    bool kernel_timestamps;          /* response times by the kernel's time stamps of packets */
     /* bytes came on an idle connection, after the response to an exchange with that tag */
     void (*idle_bytes)(void *ctx, uint32_t tag);
     void *ctx;

@@ -53,11 +53,17 @@ void *compile_grow(void *items, size_t n, size_t *cap, size_t size);
 /* settings.c: base, iterations, concurrency, rampup. */
 void compile_settings(struct compiler *c, const struct source *source,
                       const struct yaml_node *root);
+/* settings_load.c: what the load is, and how long. */
+void compile_load(struct compiler *c, const struct source *source, const struct yaml_node *root);
 /* settings_tls.c */
 void compile_tls(struct compiler *c, const struct source *source, const struct yaml_node *tls);
 /* Fills the environment in; false, and an error, if it cannot be. */
 bool compile_env_text(struct compiler *c, struct str text, struct place at, const char *what,
                       struct str *out);
+/* A scalar, not null, as text with the environment filled in and without blanks around it; false,
+ * and an error, if it is none. */
+bool compile_env_scalar(struct compiler *c, const struct source *source,
+                        const struct yaml_node *node, const char *what, struct str *out);
 /* Checks text and makes it the plan's base. */
 void compile_base(struct compiler *c, struct str text, struct place at);
 

@@ -190,6 +190,7 @@ void plan_free(struct plan *plan)
         items_free(plan->items[i]);
     for (size_t i = 0; i < plan->n_bodies; i++)
         free((char *)(uintptr_t)plan->bodies[i].p);
+    load_fini(&plan->load);
     free(plan->items);
     free(plan->bodies);
     free(plan->steps);

@@ -99,8 +99,11 @@ struct plan {
     uint64_t iterations;  /* ≥ 1; 1 if not given */
     uint64_t concurrency; /* ≥ 1, valid with has_concurrency */
     double rampup_s;      /* ≥ 0 */
-    struct load load;
-    bool has_arrival;   /* load.arrival was given */
+    uint64_t duration_ns; /* of the run; 0: not given */
+    struct load load;     /* its stages are owned */
+    bool has_arrival;     /* load.arrival was given */
+    bool has_when_late, drop_late;
+    uint64_t warmup_ns, grace_ns; /* 0: none */
     uint64_t pacing_ns; /* from the start of a user's iteration to that of its next; 0: none */
     size_t n_steps;
     struct step *steps; /* those that run, includes in their place, tags applied */

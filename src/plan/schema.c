@@ -2,14 +2,17 @@
 
 #include "base/buf.h"
 
-#define MAX_KEYS 12
+#define MAX_KEYS 16
 
 static const struct {
     const char *name; /* "… in a request" */
     const char *keys[MAX_KEYS + 1];
 } places[SCHEMA_PLACES] = {
     [SCHEMA_SETTINGS] = {"the settings",
-                         {"base", "iterations", "concurrency", "rampup", "plan", "threads", "tls"}},
+                         {"base", "iterations", "concurrency", "duration", "rampup", "rate",
+                          "arrival", "when_late", "stages", "warmup", "grace", "pacing", "tls",
+                          "plan", "threads"}},
+    [SCHEMA_STAGE] = {"a stage", {"duration", "users", "rate"}},
     [SCHEMA_TLS] = {"tls", {"cacert", "cert", "key", "key_pass_file", "ciphers", "min", "verify"}},
     [SCHEMA_STEP_NONE] = {"a step", {"name", "tags"}},
     [SCHEMA_STEP_INCLUDE] = {"an include step", {"name", "tags", "include"}},
@@ -24,7 +27,7 @@ static const struct {
     [SCHEMA_BODY] = {"a body", {"hex", "file"}},
     [SCHEMA_ASSIGN] = {"assign", {"key", "value"}},
     [SCHEMA_ASSERT] = {"assert", {"key", "value"}},
-    [SCHEMA_DELAY] = {"delay", {"seconds", "milliseconds"}},
+    [SCHEMA_DELAY] = {"delay", {"seconds", "milliseconds", "min", "max"}},
     [SCHEMA_EXEC] = {"exec", {"command"}},
 };
 

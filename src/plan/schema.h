@@ -10,6 +10,7 @@
 
 enum schema_place {
     SCHEMA_SETTINGS,
+    SCHEMA_STAGE,
     SCHEMA_TLS,
     /* Steps, by what they do; the first has none of their keys. */
     SCHEMA_STEP_NONE,

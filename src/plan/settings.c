@@ -29,6 +29,21 @@ bool compile_env_text(struct compiler *c, struct str text, struct place at, cons
     return true;
 }
 
+bool compile_env_scalar(struct compiler *c, const struct source *source,
+                        const struct yaml_node *node, const char *what, struct str *out)
+{
+    struct place at = yaml_place(source->file, node);
+
+    if (node->kind != YAML_SCALAR || yaml_is_null(node)) {
+        faults_error(c->faults, at, NULL, "%s must be a text or a number", what);
+        return false;
+    }
+    if (!compile_env_text(c, node->text, at, what, out))
+        return false;
+    *out = str_trim(*out);
+    return true;
+}
+
 void compile_base(struct compiler *c, struct str text, struct place at)
 {
     struct str base;
@@ -158,6 +173,7 @@ void compile_settings(struct compiler *c, const struct source *source, const str
     read_concurrency(c, source, root);
     if (rampup)
         read_rampup(c, source, rampup);
+    compile_load(c, source, root);
     if (tls)
         compile_tls(c, source, tls);
 }

@@ -1,5 +1,8 @@
+#include "base/amount.h"
 #include "base/clock.h"
 #include "plan/compile.h"
+
+static const char delay_help[] = "delay: {seconds: 3}";
 
 static void key_and_value(struct compiler *c, const struct step_in *in, const char *step,
                           const struct yaml_node *mapping, const struct yaml_node **key,
@@ -78,24 +81,85 @@ static struct str shown_time(struct compiler *c, const struct yaml_node *node, c
     return shown;
 }
 
-void compile_delay(struct compiler *c, const struct step_in *in, struct step *step)
+/* One end of a delay between two times: a number of seconds, or a text with units. */
+static bool read_bound(struct compiler *c, const struct step_in *in, const struct yaml_node *node,
+                       const char *what, uint64_t *ns)
 {
-    static const char help[] = "delay: {seconds: 3}";
-    const struct yaml_node *mapping = compile_mapping(c, in, "delay", SCHEMA_DELAY, help);
+    if (node->kind == YAML_SCALAR && amount_duration_or_zero(node->text, ns))
+        return true;
+    faults_error(c->faults, compile_at(in, node), NULL,
+                 "%s must be a time: a number of seconds, or 500ms, 2s, 1m30s", what);
+    return false;
+}
+
+/* "1-3s" of numbers, "500ms-2s" of texts. */
+static struct str shown_range(struct compiler *c, const struct yaml_node *min,
+                              const struct yaml_node *max)
+{
+    double number;
+    bool min_alone = str_to_double(min->text, &number);
+    bool max_alone = str_to_double(max->text, &number);
+    struct str shown;
+    struct buf text;
+
+    buf_init(&text, BUF_NO_MAX);
+    buf_add_str(&text, min->text);
+    buf_add_str(&text, min_alone && !max_alone ? STR("s-") : STR("-"));
+    buf_add_str(&text, max->text);
+    buf_add_str(&text, max_alone ? STR("s") : STR(""));
+    shown = arena_copy(&c->plan->arena, buf_str(&text));
+    buf_fini(&text);
+    return shown;
+}
+
+static void compile_range(struct compiler *c, const struct step_in *in,
+                          const struct yaml_node *mapping, struct step_delay *delay)
+{
+    static const char help[] = "delay: {min: 1, max: 3}";
+    const struct yaml_node *min = yaml_get(mapping, "min");
+    const struct yaml_node *max = yaml_get(mapping, "max");
+
+    if (yaml_get(mapping, "seconds") || yaml_get(mapping, "milliseconds")) {
+        faults_error(c->faults, compile_at(in, mapping), help,
+                     "delay needs 'min' and 'max', or one time, not both");
+    } else if (!min || !max) {
+        faults_error(c->faults, compile_at(in, mapping), help, "delay has a '%s', and needs a '%s'",
+                     min ? "min" : "max", min ? "max" : "min");
+    } else if (read_bound(c, in, min, "min", &delay->ns) &&
+               read_bound(c, in, max, "max", &delay->max_ns)) {
+        delay->shown = shown_range(c, min, max);
+        if (delay->ns > delay->max_ns)
+            faults_error(c->faults, compile_at(in, min), help, "min must not be above max");
+    }
+}
+
+static void compile_fixed(struct compiler *c, const struct step_in *in,
+                          const struct yaml_node *mapping, struct step_delay *delay)
+{
     const struct yaml_node *seconds = yaml_get(mapping, "seconds");
     const struct yaml_node *millis = yaml_get(mapping, "milliseconds");
+
+    if (!seconds == !millis)
+        faults_error(c->faults, compile_at(in, mapping), delay_help,
+                     "delay needs 'seconds' or 'milliseconds'%s", seconds ? ", not both" : "");
+    if (seconds && compile_time(c, in, seconds, "seconds", NS_PER_S, &delay->ns))
+        delay->shown = shown_time(c, seconds, "s");
+    if (millis && compile_time(c, in, millis, "milliseconds", NS_PER_MS, &delay->ns))
+        delay->shown = shown_time(c, millis, "ms");
+    delay->max_ns = delay->ns;
+}
+
+void compile_delay(struct compiler *c, const struct step_in *in, struct step *step)
+{
+    const struct yaml_node *mapping = compile_mapping(c, in, "delay", SCHEMA_DELAY, delay_help);
 
     step->kind = STEP_DELAY;
     if (!mapping)
         return;
-    if (!seconds == !millis)
-        faults_error(c->faults, compile_at(in, mapping), help,
-                     "delay needs 'seconds' or 'milliseconds'%s", seconds ? ", not both" : "");
-    if (seconds && compile_time(c, in, seconds, "seconds", NS_PER_S, &step->delay.ns))
-        step->delay.shown = shown_time(c, seconds, "s");
-    if (millis && compile_time(c, in, millis, "milliseconds", NS_PER_MS, &step->delay.ns))
-        step->delay.shown = shown_time(c, millis, "ms");
-    step->delay.max_ns = step->delay.ns;
+    if (yaml_get(mapping, "min") || yaml_get(mapping, "max"))
+        compile_range(c, in, mapping, &step->delay);
+    else
+        compile_fixed(c, in, mapping, &step->delay);
     compile_name_of(c, step, "delay", step->delay.shown);
 }
 

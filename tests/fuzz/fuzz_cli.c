@@ -5,9 +5,9 @@
  *
  * Input: the arguments, one a line.
  */
+#include "base/amount.h"
 #include "base/mem.h"
 #include "cli/arguments.h"
-#include "base/amount.h"
 #include "cli/help.h"
 #include "cli/settings.h"
 #include "fuzz.h"
@@ -34,7 +34,7 @@ static void check_settings(const struct arguments *arguments, struct faults *fau
         .relaxed = arguments_has(arguments, OPT_RELAXED),
         .listings = true,
     };
-    struct settings settings;
+    struct settings settings = {0};
     struct plan *plan;
 
     plan = arguments->n_operands ? plan_adhoc(str_of(arguments->operands[0]), &options, faults)
@@ -42,12 +42,14 @@ static void check_settings(const struct arguments *arguments, struct faults *fau
     CHECK((plan == NULL) == (faults->errors > 0));
     if (plan && settings_make(arguments, plan, &settings, faults)) {
         CHECK(settings.run.workers >= 1 && settings.run.workers <= settings.run.concurrency);
-        CHECK(settings.run.iterations || settings.run.duration_ns);
+        CHECK(settings.run.iterations || settings.run.duration_ns || settings.run.load.n_stages);
+        CHECK(settings.run.concurrency <= PLAN_MAX_CONCURRENCY);
         CHECK(settings.run.client.timeout_ns > 0);
         CHECK(faults->errors == 0);
     } else {
         check_faults(faults);
     }
+    settings_fini(&settings);
     plan_free(plan);
 }
 

@@ -167,7 +167,7 @@ static void test_misspelt(void **state)
     refuses("run u --concurency=4", "unknown option '--concurency'",
             "did you mean '--concurrency'?");
     refuses("run u --bogus", "unknown option '--bogus'", "'driller run --help' lists the options");
-    refuses("run u --rate 4", "unknown option '--rate'", NULL);
+    refuses("run u --users 4", "unknown option '--users'", NULL);
     refuses("rum u", "unknown command 'rum'", "did you mean 'run'?");
     refuses("help rum", "unknown command 'rum'", "did you mean 'run'?");
     refuses("http://h/", "unknown command 'http://h/'", "'driller run http://h/' sends a request");

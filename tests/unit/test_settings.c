@@ -40,6 +40,7 @@ static void start(struct trial *trial, const char *text)
 
 static void end(struct trial *trial)
 {
+    settings_fini(&trial->settings);
     arguments_fini(&trial->args);
     faults_fini(&trial->faults);
     free(trial->copy);
