@@ -3,29 +3,66 @@
 #include "base/json_scan.h"
 #include "base/text.h"
 
-/* One bit a level: is it an object? */
+/* How deep an index looks. */
+#define INDEX_DEPTH 8
+/* A look-up is as fast without an entry for what is smaller. */
+#define INDEX_LEAST 48
+
+/* What is open: one bit a level, is it an object? And where the outermost ones begin. */
 struct nesting {
     unsigned depth;
     uint64_t is_object[JSON_MAX_DEPTH / 64];
+    const char *start[INDEX_DEPTH];
 };
 
-static bool enter(struct nesting *nesting, bool object)
+static inline bool enter(struct nesting *nesting, const char *p)
 {
-    uint64_t bit = 1ULL << nesting->depth % 64;
-    uint64_t *word = &nesting->is_object[nesting->depth / 64];
+    unsigned depth = nesting->depth;
+    uint64_t *word = &nesting->is_object[depth / 64];
 
-    if (nesting->depth == JSON_MAX_DEPTH)
+    if (depth == JSON_MAX_DEPTH)
         return false;
-    *word = object ? *word | bit : *word & ~bit;
-    nesting->depth++;
+    if (depth < INDEX_DEPTH)
+        nesting->start[depth] = p;
+    *word = (*word & ~(1ULL << depth % 64)) | (uint64_t)(*p == '{') << depth % 64;
+    nesting->depth = depth + 1;
     return true;
 }
 
-static bool in_object(const struct nesting *nesting)
+static inline bool in_object(const struct nesting *nesting)
 {
     unsigned top = nesting->depth - 1;
 
     return nesting->is_object[top / 64] >> top % 64 & 1;
+}
+
+/* Adds value, which is large enough; if there is no room, in the place of the smallest. */
+static void index_add(struct json_index *index, struct str value)
+{
+    unsigned smallest = 0;
+
+    if (index->n < JSON_INDEX_MAX) {
+        index->values[index->n++] = value;
+        return;
+    }
+    for (unsigned i = 1; i < JSON_INDEX_MAX; i++)
+        smallest = index->values[i].n < index->values[smallest].n ? i : smallest;
+    index->least = index->values[smallest].n + 1;
+    if (value.n >= index->least)
+        index->values[smallest] = value;
+}
+
+/* Closes the innermost; p is behind its bracket. The document itself needs no entry. */
+static inline void leave(struct nesting *nesting, const char *p, struct json_index *index)
+{
+    unsigned depth = --nesting->depth;
+
+    if (depth < INDEX_DEPTH && depth > 0) {
+        const char *start = nesting->start[depth];
+
+        if ((size_t)(p - start) >= index->least)
+            index_add(index, (struct str){start, (size_t)(p - start)});
+    }
 }
 
 static bool is_digit(char c)
@@ -51,32 +88,43 @@ static const char *check_escape(const char *p, const char *end)
     return p + 6;
 }
 
-static const char *check_string(const char *p, const char *end)
+/* A run of UTF-8, which seldom is one character long. */
+static const char *check_utf8(const char *p, const char *end)
 {
-    p++;
-    for (;;) {
-        p = json_scan_plain(p, end);
-        if (p == end)
+    do {
+        size_t len;
+
+        if (utf8_decode((struct str){p, (size_t)(end - p)}, &len) == UINT32_MAX)
             return NULL;
-        if (*p == '"')
-            return p + 1;
+        p += len;
+    } while (p < end && (unsigned char)*p & 0x80);
+    return p;
+}
+
+/* The rest of a string, from a byte in it that is not plain. */
+static __attribute__((noinline)) const char *check_string_rest(const char *p, const char *end)
+{
+    while (p < end && *p != '"') {
         if (*p == '\\') {
             p = check_escape(p, end);
             if (!p)
                 return NULL;
-            continue;
-        }
-        /* A control character, or a run of UTF-8, which seldom is one character long. */
-        if (!((unsigned char)*p & 0x80))
-            return NULL;
-        do {
-            size_t len;
-
-            if (utf8_decode((struct str){p, (size_t)(end - p)}, &len) == UINT32_MAX)
+        } else if (!((unsigned char)*p & 0x80)) {
+            return NULL; /* a control character */
+        } else {
+            p = check_utf8(p, end);
+            if (!p)
                 return NULL;
-            p += len;
-        } while (p < end && (unsigned char)*p & 0x80);
+        }
+        p = json_scan_plain(p, end);
     }
+    return p < end ? p + 1 : NULL;
+}
+
+static inline const char *check_string(const char *p, const char *end)
+{
+    p = json_scan_plain(p + 1, end);
+    return p < end && *p == '"' ? p + 1 : check_string_rest(p, end);
 }
 
 static const char *check_digits(const char *p, const char *end)
@@ -115,8 +163,6 @@ static const char *check_word(const char *p, const char *end, struct str word)
 static const char *check_scalar(const char *p, const char *end)
 {
     switch (*p) {
-    case '"':
-        return check_string(p, end);
     case 't':
         return check_word(p, end, STR("true"));
     case 'f':
@@ -129,7 +175,7 @@ static const char *check_scalar(const char *p, const char *end)
 }
 
 /* A key, its colon and the blanks around them. */
-static const char *check_key(const char *p, const char *end)
+static inline const char *check_key(const char *p, const char *end)
 {
     p = json_skip_blanks(p, end);
     if (p == end || *p != '"')
@@ -143,7 +189,8 @@ static const char *check_key(const char *p, const char *end)
 
 /* From behind a value to where the next one begins: closes what ends here, passes a comma and a
  * key. Nothing is open any more behind the document. */
-static const char *check_after(const char *p, const char *end, struct nesting *nesting)
+static inline const char *check_after(const char *p, const char *end, struct nesting *nesting,
+                                      struct json_index *index)
 {
     while (nesting->depth) {
         bool object = in_object(nesting);
@@ -156,23 +203,26 @@ static const char *check_after(const char *p, const char *end, struct nesting *n
         if (*p != (object ? '}' : ']'))
             return NULL;
         p++;
-        nesting->depth--;
+        leave(nesting, p, index);
     }
     return p;
 }
 
-static const char *check_value(const char *p, const char *end)
+static const char *check_value(const char *p, const char *end, struct json_index *index)
 {
-    struct nesting nesting = {0};
+    struct nesting nesting;
 
+    nesting.depth = 0;
     do {
         p = json_skip_blanks(p, end);
         if (p == end)
             return NULL;
-        if (*p == '{' || *p == '[') {
+        if (*p == '"') {
+            p = check_string(p, end);
+        } else if (*p == '{' || *p == '[') {
             bool object = *p == '{';
 
-            if (!enter(&nesting, object))
+            if (!enter(&nesting, p))
                 return NULL;
             p = json_skip_blanks(p + 1, end);
             if (p == end)
@@ -184,24 +234,33 @@ static const char *check_value(const char *p, const char *end)
         } else {
             p = check_scalar(p, end);
         }
-        p = p ? check_after(p, end, &nesting) : NULL;
+        p = p ? check_after(p, end, &nesting, index) : NULL;
     } while (p && nesting.depth);
     return p;
 }
 
-bool json_check(struct str text, struct str *value)
+bool json_check_index(struct str text, struct str *value, struct json_index *index)
 {
     const char *end = text.p + text.n;
     const char *start, *p;
 
+    index->n = 0;
+    index->least = INDEX_LEAST;
     if (str_starts(text, STR("\xEF\xBB\xBF")))
         text = str_skip(text, 3);
     start = json_skip_blanks(text.p, end);
-    p = check_value(start, end);
+    p = check_value(start, end, index);
     if (!p || json_skip_blanks(p, end) != end)
         return false;
     *value = (struct str){start, (size_t)(p - start)};
     return true;
+}
+
+bool json_check(struct str text, struct str *value)
+{
+    struct json_index index;
+
+    return json_check_index(text, value, &index);
 }
 
 enum json_type json_type(struct str value)

@@ -38,12 +38,28 @@ struct json_key {
  * Linear in text.n, no recursion. */
 bool json_check(struct str text, struct str *value);
 
+/* Where the largest objects and arrays within a document begin and end, so that a look-up need not
+ * walk through them. Borrows the document's bytes; as good as empty for small ones. */
+#define JSON_INDEX_MAX 16
+struct json_index {
+    unsigned n;
+    size_t least; /* bytes of the smallest one that is worth an entry */
+    struct str values[JSON_INDEX_MAX];
+};
+
+/* The same, and fills *index (of no use if the result is false). */
+bool json_check_index(struct str text, struct str *value, struct json_index *index);
+
 /* The type of a checked value (one that json_check or json_find gave). */
 enum json_type json_type(struct str value);
 
 /* Follows keys from a checked value. The result is a slice of it. False if a key is not there or
  * the value on the way is neither object nor array. */
 bool json_find(struct str value, const struct json_key *keys, size_t n, struct str *out);
+
+/* The same, faster, with the index of the document that value is in. */
+bool json_find_index(struct str value, const struct json_index *index, const struct json_key *keys,
+                     size_t n, struct str *out);
 
 /* Appends the text of a checked value: a string unescaped (lone surrogates as U+FFFD), null as
  * nothing, true, false and numbers as they stand, objects and arrays compact. */

@@ -21,12 +21,17 @@ static const char *skip_nested(const char *p, const char *end)
     return p;
 }
 
-static const char *skip_value(const char *p, const char *end)
+static const char *skip_value(const char *p, const char *end, const struct json_index *index)
 {
     if (*p == '"')
         return json_skip_string(p, end);
-    if (*p == '{' || *p == '[')
+    if (*p == '{' || *p == '[') {
+        for (unsigned i = 0; index && i < index->n; i++) {
+            if (index->values[i].p == p)
+                return p + index->values[i].n;
+        }
         return skip_nested(p, end);
+    }
     while (p < end && !json_is_blank(*p) && *p != ',' && *p != '}' && *p != ']')
         p++;
     return p;
@@ -113,7 +118,8 @@ static bool is_name(struct str raw, struct str name)
     return str_find(raw, '\\') < raw.n && is_escaped_name(raw, name);
 }
 
-static bool find_member(struct str object, struct str name, struct str *out)
+static bool find_member(struct str object, const struct json_index *index, struct str name,
+                        struct str *out)
 {
     const char *end = object.p + object.n;
     const char *p = json_skip_blanks(object.p + 1, end);
@@ -128,7 +134,7 @@ static bool find_member(struct str object, struct str name, struct str *out)
         p = json_skip_blanks(p, end);
         p = json_skip_blanks(p + 1, end);
         key = p;
-        p = skip_value(p, end);
+        p = skip_value(p, end, index);
         if (is_name(raw, name)) {
             *out = (struct str){key, (size_t)(p - key)};
             found = true;
@@ -140,7 +146,8 @@ static bool find_member(struct str object, struct str name, struct str *out)
     return found;
 }
 
-static bool find_element(struct str array, uint64_t index, struct str *out)
+static bool find_element(struct str array, const struct json_index *index, uint64_t at,
+                         struct str *out)
 {
     const char *end = array.p + array.n;
     const char *p = json_skip_blanks(array.p + 1, end);
@@ -148,8 +155,8 @@ static bool find_element(struct str array, uint64_t index, struct str *out)
     while (*p != ']') {
         const char *value = p;
 
-        p = skip_value(p, end);
-        if (index-- == 0) {
+        p = skip_value(p, end, index);
+        if (at-- == 0) {
             *out = (struct str){value, (size_t)(p - value)};
             return true;
         }
@@ -160,20 +167,26 @@ static bool find_element(struct str array, uint64_t index, struct str *out)
     return false;
 }
 
-bool json_find(struct str value, const struct json_key *keys, size_t n, struct str *out)
+bool json_find_index(struct str value, const struct json_index *index, const struct json_key *keys,
+                     size_t n, struct str *out)
 {
     for (size_t i = 0; i < n; i++) {
         bool found = false;
 
         if (*value.p == '{')
-            found = find_member(value, keys[i].text, &value);
+            found = find_member(value, index, keys[i].text, &value);
         else if (*value.p == '[' && keys[i].is_index)
-            found = find_element(value, keys[i].index, &value);
+            found = find_element(value, index, keys[i].index, &value);
         if (!found)
             return false;
     }
     *out = value;
     return true;
+}
+
+bool json_find(struct str value, const struct json_key *keys, size_t n, struct str *out)
+{
+    return json_find_index(value, NULL, keys, n, out);
 }
 
 static bool add_string(struct str raw, struct buf *out)

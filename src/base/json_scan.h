@@ -13,11 +13,35 @@ static inline bool json_is_blank(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-static inline const char *json_skip_blanks(const char *p, const char *end)
+static inline const char *json_skip_many_blanks(const char *p, const char *end)
 {
+#ifdef __SSE2__
+    /* An indentation, mostly. */
+    for (; end - p >= 16; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')),
+                                   _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')));
+        int mask = _mm_movemask_epi8(hit) ^ 0xFFFF;
+
+        if (mask) {
+            p += __builtin_ctz((unsigned)mask);
+            break;
+        }
+    }
+#endif
     while (p < end && json_is_blank(*p))
         p++;
     return p;
+}
+
+/* Between tokens there is mostly none or one. */
+static inline const char *json_skip_blanks(const char *p, const char *end)
+{
+    if (p < end && (unsigned char)*p > ' ')
+        return p;
+    if (end - p >= 2 && *p == ' ' && (unsigned char)p[1] > ' ')
+        return p + 1;
+    return json_skip_many_blanks(p, end);
 }
 
 /* To the next byte of a string that is not plain ASCII: '"', '\\', a control character, UTF-8. */

@@ -112,7 +112,8 @@ static bool body_json(struct var *var, struct str *json)
     if (var->body_state == BODY_UNREAD) {
         struct str text =
             charset_is_utf8(body_charset(var)) ? buf_str(&var->response->body) : body_text(var);
-        var->body_state = json_check(text, &var->json) ? BODY_JSON : BODY_NO_JSON;
+        var->body_state =
+            json_check_index(text, &var->json, &var->index) ? BODY_JSON : BODY_NO_JSON;
     }
     *json = var->json;
     return var->body_state == BODY_JSON;
@@ -234,7 +235,8 @@ static bool response_text(struct var *var, const struct json_key *keys, size_t n
         if (!body_json(var, &value)) {
             return n == 1;
         }
-        return json_find(value, keys + 1, n - 1, &value) && (json_text(value, out), true);
+        return json_find_index(value, &var->index, keys + 1, n - 1, &value) &&
+               (json_text(value, out), true);
     }
     if (str_eq(name, STR("headers"))) {
         if (n == 1) {

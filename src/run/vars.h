@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "http/cookie.h"
 #include "http/exchange.h"
 #include "plan/items.h"
@@ -26,7 +27,8 @@ struct var {
     struct response *response; /* VAR_RESPONSE; kept while unset, for its memory */
     enum body_state body_state;
     struct str json; /* the checked document, in response->body or in utf8 */
-    bool decoded;    /* utf8 holds the body as UTF-8 */
+    struct json_index index;
+    bool decoded; /* utf8 holds the body as UTF-8 */
     struct buf utf8;
 };
 

@@ -161,6 +161,18 @@ static bool is_json(struct str text)
     return r.p == r.end;
 }
 
+/* With the index and without it, a look-up must give the same. */
+static bool find(struct str value, const struct json_index *index, const struct json_key *keys,
+                 size_t n, struct str *out)
+{
+    struct str other;
+    bool found = json_find(value, keys, n, out);
+
+    CHECK(json_find_index(value, index, keys, n, &other) == found);
+    CHECK(!found || (other.p == out->p && other.n == out->n));
+    return found;
+}
+
 /* A copy on the heap without a byte to spare. */
 static struct str exact(struct str s)
 {
@@ -201,7 +213,7 @@ static void check_text(struct str checked)
 
 /* The outermost value's members, by the plain reader, must be what json_find gives: the last of
  * those with one key. */
-static void check_members(struct str checked)
+static void check_members(struct str checked, const struct json_index *index)
 {
     struct reader r = {checked.p + 1, checked.p + checked.n, 1};
     bool object = *checked.p == '{';
@@ -233,7 +245,7 @@ static void check_members(struct str checked)
         struct json_key key = {.text = buf_str(&keys[i]), .index = i, .is_index = !object};
         bool last = n < MEMBERS_MAX;
 
-        CHECK(json_find(checked, &key, 1, &found));
+        CHECK(find(checked, index, &key, 1, &found));
         for (size_t later = i + 1; object && later < n; later++)
             last = last && !str_eq(buf_str(&keys[i]), buf_str(&keys[later]));
         CHECK((object && !last) || (found.p == values[i].p && found.n == values[i].n));
@@ -246,18 +258,19 @@ static void check_members(struct str checked)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = fuzz_input(data, size), checked, found;
+    struct json_index index;
     struct json_key keys[2] = {{.text = STR("a"), .index = 0}, {.text = STR("b"), .index = 1}};
 
-    CHECK(json_check(text, &checked) == is_json(text));
+    CHECK(json_check_index(text, &checked, &index) == is_json(text));
     if (!is_json(text))
         return 0;
     check_text(checked);
     if (json_type(checked) == JSON_OBJECT || json_type(checked) == JSON_ARRAY)
-        check_members(checked);
+        check_members(checked, &index);
     for (unsigned i = 0; i < 4; i++) {
         keys[0].is_index = i & 1;
         keys[1].is_index = i & 2;
-        if (json_find(checked, keys, 2, &found))
+        if (find(checked, &index, keys, 2, &found))
             check_text(found);
     }
     return 0;

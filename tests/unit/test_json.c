@@ -428,6 +428,62 @@ static void test_suite(void **state)
     xstr_free(file);
 }
 
+/* {"a0":{"v":0,"pad":"xx…"},"a1":…}: objects that grow longer, or shorter, by one byte each. */
+static void make_objects(struct buf *out, unsigned count, bool shorter)
+{
+    buf_reset(out);
+    buf_add_str(out, STR("{\"deep\":[[[[[[[[[[{\"v\":\"}\"}]]]]]]]]]]"));
+    for (unsigned i = 0; i < count; i++) {
+        buf_addf(out, ", \"a%u\" : { \"v\":%u,\"pad\":\"", i, i);
+        buf_add_fill(out, ']', 20 + (shorter ? count - i : i));
+        buf_add_str(out, STR("\"}"));
+    }
+    buf_add_char(out, '}');
+}
+
+static void test_index(void **state)
+{
+    const unsigned count = 3 * JSON_INDEX_MAX;
+    struct json_key keys[2] = {key("a0"), key("v")};
+    struct json_index index;
+    struct buf text;
+    struct str value, found, same;
+
+    (void)state;
+    buf_init(&text, BUF_NO_MAX);
+    for (unsigned shorter = 0; shorter < 2; shorter++) {
+        size_t least = SIZE_MAX;
+
+        make_objects(&text, count, shorter);
+        assert_true(json_check_index(buf_str(&text), &value, &index));
+        assert_int_equal(index.n, JSON_INDEX_MAX);
+        for (unsigned i = 0; i < count; i++) {
+            char name[8];
+
+            snprintf(name, sizeof(name), "a%u", i);
+            keys[0] = key(name);
+            assert_true(json_find_index(value, &index, keys, 2, &found));
+            assert_true(json_find(value, keys, 2, &same) && same.p == found.p);
+            assert_int_equal(found.n, same.n);
+            assert_int_equal(found.p[found.n - 1], '0' + i % 10);
+        }
+        /* The largest are in it, and each is what it says. */
+        for (unsigned i = 0; i < index.n; i++) {
+            assert_true(json_check(index.values[i], &same) && same.n == index.values[i].n);
+            least = index.values[i].n < least ? index.values[i].n : least;
+        }
+        keys[0] = key("a0");
+        assert_true(json_find(value, keys, 1, &found));
+        assert_true(shorter ? found.n >= least : found.n < least);
+    }
+    /* Nothing of a document that is small or flat. */
+    assert_true(json_check_index(STR("{\"a\":[1,2],\"b\":{}}"), &value, &index));
+    assert_int_equal(index.n, 0);
+    keys[0] = key("b");
+    assert_true(json_find_index(value, &index, keys, 1, &found) && str_eq(found, STR("{}")));
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_text),        cmocka_unit_test(test_types),
         cmocka_unit_test(test_quote),       cmocka_unit_test(test_number),
         cmocka_unit_test(test_suite),       cmocka_unit_test(test_quote_full),
+        cmocka_unit_test(test_index),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
