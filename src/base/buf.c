@@ -19,12 +19,10 @@ void buf_fini(struct buf *buf)
     buf_init(buf, buf->max);
 }
 
-bool buf_reserve(struct buf *buf, size_t n)
+bool buf_grow(struct buf *buf, size_t n)
 {
     size_t cap;
 
-    if (n <= buf->cap - buf->n)
-        return true;
     if (n > buf->max - buf->n) {
         buf->full = true;
         return false;
@@ -38,29 +36,6 @@ bool buf_reserve(struct buf *buf, size_t n)
         cap = buf->max;
     buf->p = xrealloc(buf->p, cap);
     buf->cap = cap;
-    return true;
-}
-
-bool buf_add(struct buf *buf, const void *bytes, size_t n)
-{
-    if (!buf_reserve(buf, n))
-        return false;
-    if (n)
-        memcpy(buf->p + buf->n, bytes, n);
-    buf->n += n;
-    return true;
-}
-
-bool buf_add_str(struct buf *buf, struct str s)
-{
-    return buf_add(buf, s.p, s.n);
-}
-
-bool buf_add_char(struct buf *buf, char c)
-{
-    if (!buf_reserve(buf, 1))
-        return false;
-    buf->p[buf->n++] = c;
     return true;
 }
 

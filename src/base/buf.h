@@ -28,12 +28,33 @@ static inline void buf_reset(struct buf *buf)
     buf->n = 0;
     buf->full = false;
 }
+bool buf_grow(struct buf *buf, size_t n);
 /* Room for n more bytes at buf->p + buf->n; false (and full) if that passes the maximum. */
-bool buf_reserve(struct buf *buf, size_t n);
+static inline bool buf_reserve(struct buf *buf, size_t n)
+{
+    return n <= buf->cap - buf->n || buf_grow(buf, n);
+}
 /* Each adds its bytes and returns true, or adds nothing, sets full and returns false. */
-bool buf_add(struct buf *buf, const void *bytes, size_t n);
-bool buf_add_str(struct buf *buf, struct str s);
-bool buf_add_char(struct buf *buf, char c);
+static inline bool buf_add(struct buf *buf, const void *bytes, size_t n)
+{
+    if (!buf_reserve(buf, n))
+        return false;
+    if (n)
+        memcpy(buf->p + buf->n, bytes, n);
+    buf->n += n;
+    return true;
+}
+static inline bool buf_add_str(struct buf *buf, struct str s)
+{
+    return buf_add(buf, s.p, s.n);
+}
+static inline bool buf_add_char(struct buf *buf, char c)
+{
+    if (!buf_reserve(buf, 1))
+        return false;
+    buf->p[buf->n++] = c;
+    return true;
+}
 /* n times c. */
 bool buf_add_fill(struct buf *buf, char c, size_t n);
 /* Decimal. */

@@ -11,6 +11,7 @@
 /* What is open: one bit a level, is it an object? And where the outermost ones begin. */
 struct nesting {
     unsigned depth;
+    bool object; /* the innermost */
     uint64_t is_object[JSON_MAX_DEPTH / 64];
     const char *start[INDEX_DEPTH];
 };
@@ -24,16 +25,10 @@ static inline bool enter(struct nesting *nesting, const char *p)
         return false;
     if (depth < INDEX_DEPTH)
         nesting->start[depth] = p;
-    *word = (*word & ~(1ULL << depth % 64)) | (uint64_t)(*p == '{') << depth % 64;
+    nesting->object = *p == '{';
+    *word = (*word & ~(1ULL << depth % 64)) | (uint64_t)nesting->object << depth % 64;
     nesting->depth = depth + 1;
     return true;
-}
-
-static inline bool in_object(const struct nesting *nesting)
-{
-    unsigned top = nesting->depth - 1;
-
-    return nesting->is_object[top / 64] >> top % 64 & 1;
 }
 
 /* Adds value, which is large enough; if there is no room, in the place of the smallest. */
@@ -57,7 +52,10 @@ static inline void leave(struct nesting *nesting, const char *p, struct json_ind
 {
     unsigned depth = --nesting->depth;
 
-    if (depth < INDEX_DEPTH && depth > 0) {
+    if (depth == 0)
+        return;
+    nesting->object = nesting->is_object[(depth - 1) / 64] >> (depth - 1) % 64 & 1;
+    if (depth < INDEX_DEPTH) {
         const char *start = nesting->start[depth];
 
         if ((size_t)(p - start) >= index->least)
@@ -174,17 +172,20 @@ static const char *check_scalar(const char *p, const char *end)
     }
 }
 
+/* The last byte of an object or array is a bracket. What is well-formed and begins before it, other
+ * than a bracket, ends before it too, so that behind such a token there always is a byte. */
+
 /* A key, its colon and the blanks around them. */
 static inline const char *check_key(const char *p, const char *end)
 {
     p = json_skip_blanks(p, end);
-    if (p == end || *p != '"')
+    if (*p != '"')
         return NULL;
     p = check_string(p, end);
     if (!p)
         return NULL;
     p = json_skip_blanks(p, end);
-    return p < end && *p == ':' ? p + 1 : NULL;
+    return *p == ':' ? p + 1 : NULL;
 }
 
 /* From behind a value to where the next one begins: closes what ends here, passes a comma and a
@@ -192,43 +193,37 @@ static inline const char *check_key(const char *p, const char *end)
 static inline const char *check_after(const char *p, const char *end, struct nesting *nesting,
                                       struct json_index *index)
 {
-    while (nesting->depth) {
-        bool object = in_object(nesting);
-
+    for (;;) {
         p = json_skip_blanks(p, end);
-        if (p == end)
-            return NULL;
         if (*p == ',')
-            return object ? check_key(p + 1, end) : p + 1;
-        if (*p != (object ? '}' : ']'))
+            return nesting->object ? check_key(p + 1, end) : p + 1;
+        if (*p != (nesting->object ? '}' : ']'))
             return NULL;
         p++;
         leave(nesting, p, index);
+        if (nesting->depth == 0)
+            return p;
+        if (p == end)
+            return NULL;
     }
-    return p;
 }
 
-static const char *check_value(const char *p, const char *end, struct json_index *index)
+static const char *check_nested(const char *p, const char *end, struct json_index *index)
 {
     struct nesting nesting;
 
     nesting.depth = 0;
+    nesting.object = false;
     do {
         p = json_skip_blanks(p, end);
-        if (p == end)
-            return NULL;
         if (*p == '"') {
             p = check_string(p, end);
         } else if (*p == '{' || *p == '[') {
-            bool object = *p == '{';
-
             if (!enter(&nesting, p))
                 return NULL;
             p = json_skip_blanks(p + 1, end);
-            if (p == end)
-                return NULL;
-            if (*p != (object ? '}' : ']')) {
-                p = object ? check_key(p, end) : p;
+            if (*p != (nesting.object ? '}' : ']')) {
+                p = nesting.object ? check_key(p, end) : p;
                 continue;
             }
         } else {
@@ -248,12 +243,19 @@ bool json_check_index(struct str text, struct str *value, struct json_index *ind
     index->least = INDEX_LEAST;
     if (str_starts(text, STR("\xEF\xBB\xBF")))
         text = str_skip(text, 3);
-    start = json_skip_blanks(text.p, end);
-    p = check_value(start, end, index);
-    if (!p || json_skip_blanks(p, end) != end)
+    while (end > text.p && json_is_blank(end[-1]))
+        end--;
+    if (end == text.p)
         return false;
-    *value = (struct str){start, (size_t)(p - start)};
-    return true;
+    start = json_skip_blanks(text.p, end);
+    if (*start == '"')
+        p = check_string(start, end);
+    else if (*start != '{' && *start != '[')
+        p = check_scalar(start, end);
+    else
+        p = end[-1] == '}' || end[-1] == ']' ? check_nested(start, end, index) : NULL;
+    *value = (struct str){start, (size_t)(end - start)};
+    return p == end;
 }
 
 bool json_check(struct str text, struct str *value)

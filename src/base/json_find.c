@@ -108,14 +108,18 @@ static bool is_escaped_name(struct str raw, struct str name)
     return name.n == 0;
 }
 
-static bool is_name(struct str raw, struct str name)
+/* Passes over a key: is it this name? */
+static inline bool take_name(const char **p, const char *end, struct str name)
 {
-    /* An escape is longer than what it stands for. */
-    if (raw.n < name.n)
-        return false;
-    if (raw.n == name.n)
-        return str_eq(raw, name) && str_find(raw, '\\') == raw.n;
-    return str_find(raw, '\\') < raw.n && is_escaped_name(raw, name);
+    const char *start = *p + 1;
+    const char *quote = json_scan_quote(start, end);
+
+    if (*quote == '"') {
+        *p = quote + 1;
+        return str_eq((struct str){start, (size_t)(quote - start)}, name);
+    }
+    *p = json_skip_string(*p, end);
+    return is_escaped_name((struct str){start, (size_t)(*p - 1 - start)}, name);
 }
 
 static bool find_member(struct str object, const struct json_index *index, struct str name,
@@ -126,17 +130,14 @@ static bool find_member(struct str object, const struct json_index *index, struc
     bool found = false;
 
     while (*p != '}') {
-        const char *key = p + 1;
-        struct str raw;
+        bool wanted = take_name(&p, end, name);
+        const char *start;
 
-        p = json_skip_string(p, end);
-        raw = (struct str){key, (size_t)(p - 1 - key)};
         p = json_skip_blanks(p, end);
-        p = json_skip_blanks(p + 1, end);
-        key = p;
+        start = p = json_skip_blanks(p + 1, end);
         p = skip_value(p, end, index);
-        if (is_name(raw, name)) {
-            *out = (struct str){key, (size_t)(p - key)};
+        if (wanted) {
+            *out = (struct str){start, (size_t)(p - start)};
             found = true;
         }
         p = json_skip_blanks(p, end);
@@ -222,7 +223,8 @@ static bool add_compact(struct str value, struct buf *out)
         while (p < end && !json_is_blank(*p))
             p = *p == '"' ? json_skip_string(p, end) : p + 1;
         ok = buf_add(out, start, (size_t)(p - start));
-        p = json_skip_blanks(p, end);
+        if (p < end)
+            p = json_skip_blanks(p, end);
     }
     return ok;
 }

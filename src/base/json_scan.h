@@ -34,12 +34,13 @@ static inline const char *json_skip_many_blanks(const char *p, const char *end)
     return p;
 }
 
-/* Between tokens there is mostly none or one. */
+/* Between tokens there is mostly none or one. p < end, and what ends there does so with a byte that
+ * is no blank. */
 static inline const char *json_skip_blanks(const char *p, const char *end)
 {
-    if (p < end && (unsigned char)*p > ' ')
+    if ((unsigned char)*p > ' ')
         return p;
-    if (end - p >= 2 && *p == ' ' && (unsigned char)p[1] > ' ')
+    if (*p == ' ' && (unsigned char)p[1] > ' ')
         return p + 1;
     return json_skip_many_blanks(p, end);
 }

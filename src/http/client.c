@@ -365,13 +365,11 @@ static void expect_nothing(struct exchange *exchange, uint64_t now_ns)
 /* Several fields of one name count as one list (RFC 9110 §5.3). */
 static void find_codings(struct str fields, struct buf *out)
 {
-    struct str name, value;
+    struct str value;
     buf_reset(out);
-    while (h1_field_next(&fields, &name, &value)) {
-        if (str_eq_nocase(name, STR("content-encoding"))) {
-            buf_add_str(out, out->n ? STR(", ") : STR(""));
-            buf_add_str(out, value);
-        }
+    while (h1_field_take(&fields, STR("content-encoding"), &value)) {
+        buf_add_str(out, out->n ? STR(", ") : STR(""));
+        buf_add_str(out, value);
     }
 }
 

@@ -52,14 +52,27 @@ size_t h1_unfold(struct str value, char *out)
     return n;
 }
 
-bool h1_field_find(struct str fields, struct str name, struct str *value)
+bool h1_field_take(struct str *fields, struct str name, struct str *value)
 {
-    struct str key, found;
-    while (h1_field_next(&fields, &key, &found)) {
-        if (str_eq_nocase(key, name)) {
-            *value = found;
-            return true;
+    const char *p = fields->p, *end = p + fields->n;
+    /* What no field is called might be part of a value that goes on in another line. */
+    if (name.n == 0 || h1_is_blank(*name.p) || memchr(name.p, ':', name.n))
+        return false;
+    while (end - p > (ptrdiff_t)name.n) {
+        struct str rest = {p, (size_t)(end - p)}, key;
+        if (p[name.n] == ':' && str_eq_nocase((struct str){p, name.n}, name)) {
+            *fields = rest;
+            return h1_field_next(fields, &key, value);
         }
+        p = memchr(p, '\n', rest.n);
+        if (!p)
+            break;
+        p++;
     }
     return false;
+}
+
+bool h1_field_find(struct str fields, struct str name, struct str *value)
+{
+    return h1_field_take(&fields, name, value);
 }

@@ -62,6 +62,9 @@ enum h1_result h1_head_parse(const char *data, size_t n, size_t seen, bool head_
  * end. *fields is moved on. Only for fields that h1_head_parse has accepted. */
 bool h1_field_next(struct str *fields, struct str *name, struct str *value);
 
+/* The next field called name (any case), as h1_field_next gives it. */
+bool h1_field_take(struct str *fields, struct str name, struct str *value);
+
 /* Is there a line break (obsolete folding) in the value? */
 bool h1_is_folded(struct str value);
 /* Writes the value with each fold as one blank to out (at least value.n bytes); its length. */

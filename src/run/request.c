@@ -46,6 +46,36 @@ static size_t authority_length(const struct template *url)
     return n < text.n || url->constant ? n : 0;
 }
 
+static void add_line(struct buf *out, struct str name, struct str value)
+{
+    buf_add_str(out, name);
+    buf_add(out, ": ", 2);
+    buf_add_str(out, value);
+    buf_add(out, "\r\n", 2);
+}
+
+/* What follows the target: the lines before the plan's own, which are the defaults that it does not
+ * replace, those of the wire (which --verbose leaves out: request_shown_fields) first. */
+static void add_defaults(const struct prepared *prepared, const struct origin *origin,
+                         const struct url *url, struct buf *out)
+{
+    buf_add_str(out, STR(" HTTP/1.1\r\n"));
+    if (!prepared->sets_host) {
+        add_line(out, STR("Host"), origin->authority);
+    }
+    if (!prepared->sets_accept) {
+        add_line(out, STR("Accept"), STR("*/*"));
+    }
+    if (!prepared->sets_agent) {
+        add_line(out, STR("User-Agent"), STR("driller"));
+    }
+    if (!prepared->sets_authorization && url->username.n + url->password.n) {
+        buf_add_str(out, STR("Authorization: "));
+        auth_basic(url, out);
+        buf_add(out, "\r\n", 2);
+    }
+}
+
 static void prepare_authority(struct prepared *prepared, struct client *client, struct arena *arena)
 {
     const struct step_request *request = &prepared->step->request;
@@ -57,13 +87,12 @@ static void prepare_authority(struct prepared *prepared, struct client *client, 
         return;
     }
     buf_init(&href, 4 * URL_MAX);
-    buf_init(&other, 4 * URL_MAX);
+    buf_init(&other, BUF_NO_MAX);
     if (url_parse((struct str){text.p, prepared->authority_n}, NULL, &href, &url) == URL_OK) {
         prepared->fixed_authority = true;
         prepared->request.origin = client_origin(client, url.https, url.host, url.port, true);
-        if (auth_basic(&url, &other)) {
-            prepared->authorization = arena_copy(arena, buf_str(&other));
-        }
+        add_defaults(prepared, prepared->request.origin, &url, &other);
+        prepared->defaults = arena_copy(arena, buf_str(&other));
     }
     buf_fini(&href);
     buf_fini(&other);
@@ -133,15 +162,32 @@ struct spans {
     size_t name_n, url, url_n, shown, shown_n, head, head_n, target, target_n, body, body_n;
 };
 
+static bool is_control(unsigned char c)
+{
+    return (c < 0x20 && c != '\t') || c == 0x7f;
+}
+
+#define EACH(byte) (0x0101010101010101ULL * (byte))
+
+/* Is there a control character, or a TAB, among these eight bytes? */
+static bool word_has_control(const char *p)
+{
+    uint64_t word, other;
+    memcpy(&word, p, sizeof word);
+    other = word ^ EACH(0x7f); /* zero where there is a DEL */
+    return (((word - EACH(0x20)) & ~word) | ((other - EACH(1)) & ~other)) & EACH(0x80);
+}
+
 static bool has_control(struct str s)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if ((c < 0x20 && c != '\t') || c == 0x7f) {
-            return true;
-        }
+    size_t at = 0;
+    while (s.n - at >= sizeof(uint64_t) && !word_has_control(s.p + at)) {
+        at += sizeof(uint64_t);
     }
-    return false;
+    while (at < s.n && !is_control((unsigned char)s.p[at])) {
+        at++;
+    }
+    return at < s.n;
 }
 
 static bool render(const struct renderer *renderer, const struct template *template,
@@ -209,27 +255,16 @@ static enum render_result render_url(const struct prepared *prepared, const stru
 /* What may be shown of the rendered URL: itself, or a copy without its credentials. */
 static void add_shown_url(const struct renderer *renderer, struct spans *spans)
 {
-    struct buf *out = renderer->out, safe;
-    struct str text = {out->p + spans->url, spans->url_n};
+    struct buf *out = renderer->out;
     spans->shown = spans->url;
     spans->shown_n = spans->url_n;
-    if (str_find(text, '@') == text.n) {
+    if (!memchr(out->p + spans->url, '@', spans->url_n)) {
         return;
     }
-    buf_init(&safe, BUF_NO_MAX);
-    url_hide_credentials(text, &safe);
+    buf_reserve(out, spans->url_n + STR("***").n); /* so that the text does not move */
     spans->shown = out->n;
-    spans->shown_n = safe.n;
-    buf_add_str(out, buf_str(&safe));
-    buf_fini(&safe);
-}
-
-static void add_line(struct buf *out, struct str name, struct str value)
-{
-    buf_add_str(out, name);
-    buf_add(out, ": ", 2);
-    buf_add_str(out, value);
-    buf_add(out, "\r\n", 2);
+    url_hide_credentials((struct str){out->p + spans->url, spans->url_n}, out);
+    spans->shown_n = out->n - spans->shown;
 }
 
 static enum render_result render_headers(const struct prepared *prepared,
@@ -253,32 +288,6 @@ static enum render_result render_headers(const struct prepared *prepared,
         buf_add(out, "\r\n", 2);
     }
     return RENDER_OK;
-}
-
-/* The lines before the plan's own: the defaults that it does not replace, those of the wire (which
- * --verbose leaves out: request_shown_fields) first. */
-static void add_defaults(const struct prepared *prepared, const struct origin *origin,
-                         const struct url *url, struct buf *out)
-{
-    if (!prepared->sets_host) {
-        add_line(out, STR("Host"), origin->authority);
-    }
-    if (!prepared->sets_accept) {
-        add_line(out, STR("Accept"), STR("*/*"));
-    }
-    if (!prepared->sets_agent) {
-        add_line(out, STR("User-Agent"), STR("driller"));
-    }
-    if (prepared->sets_authorization) {
-        return;
-    }
-    if (prepared->fixed_authority && prepared->authorization.n) {
-        add_line(out, STR("Authorization"), prepared->authorization);
-    } else if (!prepared->fixed_authority && url->username.n + url->password.n) {
-        buf_add_str(out, STR("Authorization: "));
-        auth_basic(url, out);
-        buf_add(out, "\r\n", 2);
-    }
 }
 
 /* Does a request of this method say how long its body is even if there is none? */
@@ -322,8 +331,11 @@ static enum render_result render_head(const struct prepared *prepared,
     spans->target = out->n;
     add_target(prepared, renderer, spans, url);
     spans->target_n = out->n - spans->target;
-    buf_add_str(out, STR(" HTTP/1.1\r\n"));
-    add_defaults(prepared, made->origin, url, out);
+    if (prepared->fixed_authority) {
+        buf_add_str(out, prepared->defaults);
+    } else {
+        add_defaults(prepared, made->origin, url, out);
+    }
     enum render_result result = render_headers(prepared, renderer, problem);
     if (result != RENDER_OK) {
         return result;

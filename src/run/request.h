@@ -31,8 +31,10 @@ struct prepared {
     bool expects;         /* … and Expect */
     bool idempotent, is_head;
     struct request request;   /* its origin with fixed_authority; all of it if fixed */
-    size_t authority_n;       /* bytes of the rendered URL before its path, with fixed_authority */
-    struct str authorization; /* "Basic …" of the URL's credentials, or empty */
+    /* With fixed_authority: the bytes of the rendered URL before its path, and what stands between
+     * target and the plan's own header lines. */
+    size_t authority_n;
+    struct str defaults;
     bool sets_host, sets_agent, sets_accept, sets_authorization;
 };
 

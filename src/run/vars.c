@@ -131,13 +131,10 @@ static void header_text(struct str value, struct buf *out)
 /* The last field of that name counts. */
 static bool header_find(const struct var *var, struct str name, struct str *value)
 {
-    struct str fields = buf_str(&var->response->fields), field, text;
+    struct str fields = buf_str(&var->response->fields);
     bool found = false;
-    while (h1_field_next(&fields, &field, &text)) {
-        if (str_eq_nocase(field, name)) {
-            *value = text;
-            found = true;
-        }
+    while (h1_field_take(&fields, name, value)) {
+        found = true;
     }
     return found;
 }

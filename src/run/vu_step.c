@@ -39,26 +39,28 @@ static enum vu_next run_assign(struct vu *vu, const struct step *step)
 
 static enum vu_next run_assert(struct vu *vu, const struct step *step)
 {
-    struct worker *worker = vu->worker;
     const struct path *missing;
-    struct buf *expected = &worker->scratch, got;
-    struct event event = {.name = vu_name(vu, step), .key = step->assertion.key.text};
-    event.kind = EVENT_ASSERT;
-    event.value = step->assertion.value.source;
+    struct buf *texts = &vu->worker->scratch; /* the expected one and behind it what there is */
+    struct event event = {.kind = EVENT_ASSERT,
+                          .name = vu_name(vu, step),
+                          .key = step->assertion.key.text,
+                          .value = step->assertion.value.source};
     say(vu, &event);
-    bool rendered = vu_render(vu, &step->assertion.value, expected, &missing);
-    buf_init(&got, 64u << 20);
-    bool found = vu_resolve(vu, &step->assertion.key, &got);
-    if (found && rendered && str_eq(buf_str(&got), buf_str(expected))) {
+    bool rendered = vu_render(vu, &step->assertion.value, texts, &missing);
+    size_t n = texts->n;
+    bool found = vu_resolve(vu, &step->assertion.key, texts);
+    struct str expected = {texts->p ? texts->p : "", n};
+    struct str got = {expected.p + n, texts->n - n};
+    if (found && rendered && str_eq(got, expected)) {
         vu->recorder->checks_passed++;
     } else {
         vu->recorder->checks_failed++;
         event.kind = EVENT_FAIL;
-        event.value = rendered ? buf_str(expected) : step->assertion.value.source;
-        event.got = found ? (struct str){got.p ? got.p : "", got.n} : (struct str){0};
+        event.value = rendered ? expected : step->assertion.value.source;
+        event.got = found ? got : (struct str){0};
         say(vu, &event);
     }
-    buf_fini(&got);
+    buf_shrink(texts, VARS_KEPT_BYTES);
     return VU_NEXT;
 }
 
