@@ -427,6 +427,22 @@ static void test_fields(void **state)
     assert_false(h1_field_find((struct str){NULL, 0}, STR("X"), &value));
 }
 
+/* All fields of one name; what looks like one is a folded value, or a longer name. */
+static void test_fields_of_a_name(void **state)
+{
+    (void)state;
+    struct str value,
+        rest = STR("A:1\r\nAb: 2\r\nF: x\r\n a: no\r\n\tA: no\r\na:\r\n 3\r\nA: 4: 5\r\n");
+    assert_true(h1_field_take(&rest, STR("a"), &value) && str_eq(value, STR("1")));
+    assert_true(h1_field_take(&rest, STR("a"), &value) && str_eq(value, STR("3")));
+    assert_true(h1_field_take(&rest, STR("A"), &value) && str_eq(value, STR("4: 5")));
+    assert_false(h1_field_take(&rest, STR("A"), &value));
+    rest = STR("A: 4: 5\r\nF:\r\n a: no\r\n");
+    assert_false(h1_field_find(rest, STR("A: 4"), &value));
+    assert_false(h1_field_find(rest, STR(" a"), &value));
+    assert_false(h1_field_find(rest, STR(""), &value));
+}
+
 /* Fields that do not end with a line break, or have no colon: no head has them. */
 static void test_fields_cut_short(void **state)
 {
@@ -492,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_partial_writes_nothing),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_fields_of_a_name),
         cmocka_unit_test(test_fields_cut_short),
         cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_unfold_keeps_blanks),
