@@ -46,7 +46,7 @@ class Run:
         self.process = subprocess.Popen(
             [binary, ",".join(map(str, sorted(cpus))), str(copies), *map(str, argv)],
             stdin=subprocess.DEVNULL, stdout=stdout, stderr=self.errors, close_fds=False,
-            preexec_fn=self._descriptor_3, start_new_session=True)
+            preexec_fn=self._descriptor_3, process_group=0)
 
     def _descriptor_3(self):
         os.dup2(self.result.fileno(), 3)

@@ -18,10 +18,11 @@ TOOLS = {}
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where a tool comes from: apt, go or cargo, with the package's name there, and its program."""
+    """Where a tool comes from: the manager (apt, go or cargo), its program, and the package's name.
+    Debian's packages stand in scripts/packages."""
     manager: str
-    package: str
     program: str
+    package: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,7 +212,7 @@ def wrk_run(job, url, script=None):
             *headers("-H"), *(["-s", job.file("wrk.lua", script)] if script else []), url]
 
 
-@tool("wrk", Source("apt", "wrk", "wrk"))
+@tool("wrk", Source("apt", "wrk"))
 def wrk(job):
     if job.work.kind == "h2":
         return None
@@ -219,7 +220,7 @@ def wrk(job):
     return wrk_run(job, plainest(job), script if job.work.post else None)
 
 
-@tool("wrk-lua", Source("apt", "wrk", "wrk"))
+@tool("wrk-lua", Source("apt", "wrk"))
 def wrk_lua(job):
     """wrk's scripts do not know which connection an answer is from: this one fetches the three in
     turn with the last values that any of them got."""
@@ -248,7 +249,7 @@ end
 """)
 
 
-@tool("h2load", Source("apt", "nghttp2-client", "h2load"))
+@tool("h2load", Source("apt", "h2load"))
 def h2load(job):
     work = job.work
     if work.reconnect:
@@ -258,7 +259,7 @@ def h2load(job):
             *(["-d", job.sent_body()] if work.post else []), plainest(job)]
 
 
-@tool("ab", Source("apt", "apache2-utils", "ab"), counted=True)
+@tool("ab", Source("apt", "ab"), counted=True)
 def ab(job):
     work = job.work
     if work.kind == "h2":
@@ -268,7 +269,7 @@ def ab(job):
             *(["-p", job.sent_body()] if work.post else []), plainest(job)]
 
 
-@tool("hey", Source("apt", "hey", "hey"))
+@tool("hey", Source("apt", "hey"))
 def hey(job):
     work = job.work
     if work.kind == "h2":
@@ -278,7 +279,7 @@ def hey(job):
             *headers("-H"), plainest(job)]
 
 
-@tool("siege", Source("apt", "siege", "siege"))
+@tool("siege", Source("apt", "siege"))
 def siege(job):
     if job.work.kind != "http" or job.work.post or job.work.reconnect:
         return None
@@ -288,7 +289,7 @@ def siege(job):
             "-A", HEADERS["User-Agent"], "-H", "Accept: */*", plainest(job)]
 
 
-@tool("bombardier", Source("go", "github.com/codesenberg/bombardier@v1.2.6", "bombardier"))
+@tool("bombardier", Source("go", "bombardier", "github.com/codesenberg/bombardier@v1.2.6"))
 def bombardier(job):
     work = job.work
     return [job.program, "-c", work.users, "-d", f"{job.seconds}s", "-k", "-p", "r",
@@ -296,7 +297,7 @@ def bombardier(job):
             *(["-m", "POST", "-f", job.sent_body()] if work.post else []), plainest(job)]
 
 
-@tool("vegeta", Source("go", "github.com/tsenart/vegeta/v12@v12.13.0", "vegeta"))
+@tool("vegeta", Source("go", "vegeta", "github.com/tsenart/vegeta/v12@v12.13.0"))
 def vegeta(job):
     work = job.work
     if work.post or work.kind == "h2":
@@ -333,7 +334,7 @@ def k6_script(job):
     http.get("{job.url}", {{ headers: H }});"""
 
 
-@tool("k6", Source("go", "go.k6.io/k6@v1.4.2", "k6"))
+@tool("k6", Source("go", "k6", "go.k6.io/k6@v1.8.1"))
 def k6(job):
     script = job.file("k6.js", f"""
 import http from "k6/http";
@@ -351,7 +352,7 @@ export default function () {{{k6_script(job)}
             "--duration", f"{job.seconds}s", script]
 
 
-@tool("original", Source("cargo", "driller", "driller"), counted=True)
+@tool("original", Source("cargo", "driller", "driller@0.13.1"), counted=True)
 def original(job):
     """The Rust program whose plans driller reads. It counts iterations."""
     work = job.work
@@ -378,13 +379,10 @@ def find(name, cache, build):
 
 
 def install(name, cache):
-    """Installs a tool; what the cache folder has not got. Raises OSError or CalledProcessError."""
+    """Compiles a tool into the cache folder. Raises OSError or CalledProcessError."""
     source = TOOLS[name].source
     env = dict(os.environ)
-    if source.manager == "apt":
-        argv = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", source.package]
-        env["DEBIAN_FRONTEND"] = "noninteractive"
-    elif source.manager == "go":
+    if source.manager == "go":
         argv = ["go", "install", source.package]
         env["GOBIN"] = str(cache / "bin")
     else:
