@@ -18,7 +18,11 @@
 #define CLIENT_READ_BUFFER (256u << 10)
 #define CLIENT_MEMOS 8          /* heads of responses that are known, by the exchange's tag */
 #define CLIENT_MAX_ORIGINS 4096 /* beyond it, those that nobody uses go */
-#define CLIENT_BACKOFF_FROM 8   /* failures in a row */
+#define CLIENT_KNOCKING_MAX 128 /* connections at once that a server may not have accepted yet, … \
+                                 */
+#define CLIENT_KNOCKING_NS (10 * 1000000ULL) /* … of which it is believed after that time */
+#define CLIENT_HELD_NS 2000000000ULL         /* how long connections may be held back for others */
+#define CLIENT_BACKOFF_FROM 8                /* failures in a row */
 #define CLIENT_BACKOFF_MAX_NS (250 * 1000000ULL)
 
 /* Which HTTP to speak: what ALPN brings; 1.1 alone; 2 or nothing, over TLS; 2 at once. */
@@ -58,7 +62,14 @@ struct origin {
     unsigned opening;   /* connections that are being opened for whoever waits */
     bool shut;          /* a new one had room for nobody: no more of them until that changes */
     struct exchange *waiting, **waiting_end;
-    struct tls_sessions sessions; /* of https */
+    /* Of any protocol: */
+    unsigned coming;                /* connections that have not begun to connect */
+    unsigned knocking;              /* that have, and the server may not have accepted them yet */
+    uint64_t held_ns;               /* since when connections are held back; 0: none has been */
+    bool starting;                  /* no such crowd has come before as to be held back */
+    struct conn *queue, *queue_end; /* those that wait for their turn to connect */
+    struct conn *held;              /* connected, and silent until most of the others are */
+    struct tls_sessions sessions;   /* of https */
 };
 
 /* How connections are made. What is pointed to is borrowed for the client's life. */
@@ -98,6 +109,7 @@ struct client {
     struct tls_context *proxy_tls;        /* of https proxies, for a stack needs two */
     char tls_error[256];                  /* why there is none although it was needed */
     unsigned next_local;                  /* of options.local */
+    struct task release_held;             /* has those speak that need not be silent any more */
 };
 
 /* loop and blocks must outlive it. NULL if the resolver cannot be made. */
@@ -177,6 +189,10 @@ void pool_open_failed(struct origin *origin, const struct failure *failure, uint
 void pool_reopen(struct client *client, struct origin *origin);
 /* A shared connection can take more. */
 void pool_serve(struct conn *conn, uint64_t now_ns);
+/* Has a connection wait for its turn to connect, behind the others. */
+void pool_queue(struct conn *conn);
+/* Has a connected one wait until most of the others have connected. */
+void pool_hold(struct conn *conn);
 /* Closes an idle connection of any origin, for its descriptor; false if there is none. */
 bool pool_close_one(struct client *client);
 

@@ -36,6 +36,7 @@ void conn_close(struct conn *conn)
     resolver_cancel(&conn->lookup);
     timer_stop(&conn->deadline);
     timer_stop(&conn->attempt);
+    conn_turn_over(conn);
     if (conn->stream) {
         conn->stream->ops->close(conn->stream);
     }
@@ -261,6 +262,9 @@ void conn_ready(struct stream *stream, unsigned events)
     struct origin *origin = conn->origin;
     origin->users++;
     if (events & LOOP_READ) {
+        if (conn->turn != TURN_OVER) {
+            conn_turn_over(conn); /* the server is heard: it has accepted the connection */
+        }
         conn_read(conn);
         conn_read_rest(conn);
     }

@@ -17,6 +17,10 @@
 
 enum conn_state { CONN_RESOLVING, CONN_CONNECTING, CONN_ACTIVE, CONN_IDLE, CONN_CLOSED };
 
+/* Whether it may connect: not yet (it looks up a name, or is in the origin's queue); at once; it
+ * does, and the server may not have accepted it yet; nobody waits for it any more. */
+enum conn_turn { TURN_TO_COME, TURN_NEXT, TURN_KNOCKS, TURN_OVER };
+
 #define CONN_LAYERS 4 /* tcp, tls to a proxy, the proxy, tls */
 
 struct conn {
@@ -33,6 +37,7 @@ struct conn {
     struct origin *origin;
     struct exchange *exchange; /* whom it is opened for; NULL: for whoever waits */
     enum conn_state state;
+    enum conn_turn turn;
     bool phases_told;
     bool
         settling; /* open, counted in origin->opening: its session has not said yet what it takes */
@@ -45,6 +50,7 @@ struct conn {
     uint64_t phases[EXCHANGE_TLS + 1]; /* of the opening, for the first exchange */
     struct timer deadline;             /* of the opening */
     struct timer attempt;              /* of one address, while there are others */
+    struct timer knock;                /* how long it counts as not accepted yet */
     struct lookup lookup;
     struct conn **list;       /* of the origin, in which it is; NULL: none */
     struct conn *prev, *next; /* there */
@@ -100,6 +106,8 @@ void conn_close(struct conn *conn);
 
 /* An event of the bottom stream. */
 void conn_ready(struct stream *stream, unsigned events);
+/* The server has been heard, or the connection is closed: it is another's turn to connect. */
+void conn_turn_over(struct conn *conn);
 /* Goes on connecting. */
 void conn_connect(struct conn *conn);
 /* No event comes for bytes that tls has taken from the kernel: has them read in the next turn. */
@@ -108,6 +116,8 @@ void conn_read_rest(struct conn *conn);
 void conn_settled(struct conn *conn, uint64_t now_ns);
 /* The opening has failed: tells the exchange that it was for, or those who wait. */
 void conn_open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns);
+/* It has been held, and goes on. */
+void conn_speak(struct conn *conn, uint64_t now_ns);
 /* What opening the connection took is part of the first exchange that it carries. */
 void conn_tell_phases(struct conn *conn, struct exchange *exchange);
 

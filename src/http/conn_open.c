@@ -12,6 +12,7 @@
 
 static void try_next(struct conn *conn, uint64_t now_ns);
 static void address_failed(struct conn *conn, uint64_t now_ns);
+static bool holds_back(struct origin *origin, uint64_t now_ns);
 
 static void phase_over(struct conn *conn, enum exchange_phase phase, uint64_t now_ns)
 {
@@ -64,6 +65,14 @@ static void limit_time(struct conn *conn, uint64_t now_ns)
                 &conn->deadline, now_ns);
 }
 
+/* Who opens it for an exchange has the exchange's own limit. */
+static void limit_opening(struct conn *conn, uint64_t now_ns)
+{
+    if (conn->client->connect_timeouts || !conn->exchange) {
+        limit_time(conn, now_ns);
+    }
+}
+
 /* How many exchanges the server takes is not known before its SETTINGS come; until then the
  * connection belongs to those who wait, though it may have been opened for one exchange. */
 static void settle(struct conn *conn, uint64_t now_ns)
@@ -95,6 +104,9 @@ static void count_opened(struct conn *conn)
 static void opened(struct conn *conn, uint64_t now_ns)
 {
     conn->session->ops->start(conn->session);
+    if (conn->n_layers > 1) {
+        conn_turn_over(conn);
+    }
     if (conn->session->ops->multiplexes) {
         settle(conn, now_ns);
         return;
@@ -141,6 +153,9 @@ static void choose_session(struct conn *conn, uint64_t now_ns)
  * address's turn. */
 void conn_connect(struct conn *conn)
 {
+    if (conn->list == &conn->origin->held) {
+        pool_remove(conn);
+    }
     while (conn->layer < conn->n_layers) {
         struct stream *stream = conn->layers[conn->layer];
         enum io io = stream->ops->connect(stream);
@@ -164,7 +179,11 @@ void conn_connect(struct conn *conn)
         phase_over(conn,
                    conn->tls && stream == &conn->tls->stream ? EXCHANGE_TLS : EXCHANGE_CONNECT,
                    now_ns);
-        conn->layer++;
+        if (conn->layer++ == 0 && conn->exchange && holds_back(conn->origin, now_ns)) {
+            timer_stop(&conn->deadline);
+            pool_hold(conn);
+            return;
+        }
     }
     choose_session(conn, clock_ns());
 }
@@ -328,11 +347,102 @@ static void try_next(struct conn *conn, uint64_t now_ns)
     conn_open_failed(conn, &failure, now_ns);
 }
 
-static void start_connecting(struct conn *conn, uint64_t now_ns)
+/* --- taking turns --- */
+
+/* While many are still to come, who is connected says nothing yet: a server that is busy answering
+ * accepts slowly. */
+static bool holds_back(struct origin *origin, uint64_t now_ns)
 {
+    if (!origin->starting || origin->coming < CLIENT_KNOCKING_MAX) {
+        return false;
+    }
+    origin->held_ns = origin->held_ns ? origin->held_ns : now_ns;
+    return now_ns - origin->held_ns < CLIENT_HELD_NS;
+}
+
+void conn_speak(struct conn *conn, uint64_t now_ns)
+{
+    limit_opening(conn, now_ns);
+    conn->phase_start_ns = now_ns;
+    conn_connect(conn);
+}
+
+/* One connection less that is still to come. */
+static void has_come(struct origin *origin, struct client *client, uint64_t now_ns)
+{
+    origin->coming--;
+    if (origin->held && !holds_back(origin, now_ns)) {
+        origin->starting = false;
+        loop_defer(client->loop, &client->release_held);
+    }
+}
+
+static void take_turn(struct conn *conn)
+{
+    conn->turn = TURN_NEXT;
+    conn->origin->knocking++;
+}
+
+static void knocked(struct timer *timer, uint64_t now_ns)
+{
+    (void)now_ns;
+    conn_turn_over((struct conn *)(void *)((char *)timer - offsetof(struct conn, knock)));
+}
+
+/* It is its turn. */
+static void knock(struct conn *conn, uint64_t now_ns)
+{
+    conn->turn = TURN_KNOCKS;
+    has_come(conn->origin, conn->client, now_ns);
+    conn->knock.fire = knocked;
+    timer_start(loop_timers(conn->client->loop, CLIENT_KNOCKING_NS), &conn->knock, now_ns);
     conn->phase_start_ns = now_ns;
     conn->first_address = conn->origin->next_address++;
     try_next(conn, now_ns);
+}
+
+static void knock_now(struct task *task)
+{
+    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, release));
+    uint64_t now_ns = clock_ns();
+    limit_opening(conn, now_ns);
+    knock(conn, now_ns);
+}
+
+void conn_turn_over(struct conn *conn)
+{
+    struct origin *origin = conn->origin;
+    struct conn *next = origin->queue;
+    enum conn_turn turn = conn->turn;
+    conn->turn = TURN_OVER;
+    if (turn < TURN_KNOCKS) {
+        has_come(origin, conn->client, clock_ns());
+    }
+    if (turn == TURN_NEXT || turn == TURN_KNOCKS) {
+        timer_stop(&conn->knock);
+        origin->knocking--;
+        if (next) {
+            pool_remove(next);
+            if (!next->exchange) {
+                pool_loosen(next);
+            }
+            take_turn(next);
+            next->release.run = knock_now;
+            loop_defer(next->client->loop, &next->release);
+        }
+    }
+}
+
+static void start_connecting(struct conn *conn, uint64_t now_ns)
+{
+    if (conn->origin->knocking < CLIENT_KNOCKING_MAX) {
+        take_turn(conn);
+        knock(conn, now_ns);
+    } else {
+        conn->state = CONN_CONNECTING;
+        timer_stop(&conn->deadline); /* its time begins with its turn */
+        pool_queue(conn);
+    }
 }
 
 /* Which look-up is missing: of what a SOCKS 5 proxy is told, or of where the connection goes. */
@@ -399,7 +509,10 @@ struct failure conn_timeout(const struct conn *conn)
                                 .text = "the name look-up did not end in time"};
     }
     return (struct failure){.outcome = OUTCOME_CONNECT_TIMEOUT,
-                            .text = "the connection was not made in time"};
+                            .text = conn->turn == TURN_TO_COME
+                                        ? "too many connections were being made at once: its turn "
+                                          "did not come in time"
+                                        : "the connection was not made in time"};
 }
 
 /* Runs as a task of its own, so that a failure never comes from within client_send. */
@@ -415,9 +528,7 @@ static void begin(struct task *task)
         conn_open_failed(conn, &failure, now_ns);
         return;
     }
-    if (conn->client->connect_timeouts || !conn->exchange) {
-        limit_time(conn, now_ns);
-    }
+    limit_opening(conn, now_ns);
     look_up(conn, now_ns);
 }
 
@@ -429,6 +540,7 @@ void conn_open(struct client *client, struct origin *origin, struct exchange *ex
     conn->origin->users++;
     conn->exchange = exchange;
     conn->state = CONN_RESOLVING;
+    origin->coming++;
     conn->lookup.done = looked_up;
     for (unsigned i = 0; i <= EXCHANGE_TLS; i++) {
         conn->phases[i] = EXCHANGE_NONE;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "http/client.h"
@@ -63,8 +64,33 @@ void pool_loosen(struct conn *conn)
     add_to(&conn->origin->loose, conn);
 }
 
+void pool_hold(struct conn *conn)
+{
+    add_to(&conn->origin->held, conn);
+}
+
+void pool_queue(struct conn *conn)
+{
+    struct origin *origin = conn->origin;
+    struct conn *last = origin->queue_end;
+    if (!last) {
+        add_to(&origin->queue, conn);
+    } else {
+        if (conn->list) {
+            pool_remove(conn);
+        }
+        conn->list = &origin->queue;
+        conn->prev = last;
+        last->next = conn;
+    }
+    origin->queue_end = conn;
+}
+
 void pool_remove(struct conn *conn)
 {
+    if (conn->origin->queue_end == conn) {
+        conn->origin->queue_end = conn->prev;
+    }
     if (conn->prev) {
         conn->prev->next = conn->next;
     } else {
@@ -220,6 +246,9 @@ static void close_idle(struct origin *origin)
     while (origin->loose) {
         conn_close(origin->loose);
     }
+    while (origin->queue) {
+        conn_close(origin->queue);
+    }
 }
 
 bool pool_close_one(struct client *client)
@@ -325,6 +354,7 @@ struct origin *client_origin(struct client *client, bool https, struct str host,
             use_proxy_tls(client);
         }
     }
+    origin->starting = true;
     origin->hash = hash;
     origin->pinned = pin;
     origin->next = *bucket;
@@ -357,11 +387,28 @@ void client_each_address(const struct client *client,
     }
 }
 
+/* All at once: those who are answered in between would keep the others waiting. */
+static void release_held(struct task *task)
+{
+    struct client *client =
+        (struct client *)(void *)((char *)task - offsetof(struct client, release_held));
+    for (size_t i = 0; i < TABLE_SIZE; i++) {
+        for (struct origin *origin = client->table[i]; origin; origin = origin->next) {
+            origin->users++; /* it stays while we are at it */
+            while (origin->held && !origin->starting) {
+                conn_speak(origin->held, clock_ns());
+            }
+            origin->users--;
+        }
+    }
+}
+
 struct client *client_new(struct loop *loop, struct blocks *blocks,
                           const struct client_options *options)
 {
     struct client *client = xcalloc(1, sizeof *client);
     client->loop = loop;
+    client->release_held.run = release_held;
     client->blocks = blocks;
     client->resolver = resolver_new(loop, &options->resolver);
     client->timeouts = loop_timers(loop, options->timeout_ns);
