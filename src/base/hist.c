@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -35,6 +36,18 @@ void hist_fini(struct hist *hist)
     for (unsigned row = 0; row < HIST_ROWS; row++)
         free(hist->rows[row]);
     hist_init(hist, hist->sub_bits);
+}
+
+void hist_reset(struct hist *hist)
+{
+    hist->count = 0;
+    hist->min = UINT64_MAX;
+    hist->max = 0;
+    hist->sum = hist->sum2 = 0;
+    for (unsigned row = 0; row < HIST_ROWS; row++) {
+        if (hist->rows[row])
+            memset(hist->rows[row], 0, row_size(hist) * sizeof(uint64_t));
+    }
 }
 
 static void row_make(struct hist *hist, unsigned row)

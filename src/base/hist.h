@@ -28,6 +28,8 @@ struct hist {
 /* Allocates no row. */
 void hist_init(struct hist *hist, unsigned sub_bits);
 void hist_fini(struct hist *hist);
+/* Empties it, keeps the memory. */
+void hist_reset(struct hist *hist);
 /* Adds one value. Inline fast path in the .c is fine, but the call must cost about 3 ns hot. */
 void hist_add(struct hist *hist, uint64_t ns);
 /* Adds all of `from` to `into`; both must have the same sub_bits. */

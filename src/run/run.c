@@ -11,6 +11,8 @@
 #include "run/signals.h"
 #include "run/vu.h"
 
+/* How many may be on their way while the main thread waits for a reader. */
+#define INTERVALS_A_WORKER 64
 /* Descriptors that are no connections: standard streams, the report, a loop's own, commands'
  * pipes. */
 #define DESCRIPTORS_FIXED 32
@@ -71,18 +73,51 @@ static bool write_pieces(struct shared *shared)
     return written;
 }
 
+/* Merges what the workers have handed in of the time line. */
+static void take_intervals(struct shared *shared)
+{
+    struct interval *interval;
+    while (shared->timeline && (interval = intervals_take(shared->intervals))) {
+        timeline_add(shared->timeline, interval);
+        intervals_give_back(shared->intervals, interval);
+    }
+}
+
+/* Calls who wants to know how things are, when it is time to; how long to wait for the next time,
+ * as of poll. */
+static int tick(const struct shared *shared, uint64_t *due_ns)
+{
+    const struct run_options *options = shared->options;
+    uint64_t now_ns = clock_ns();
+    if (!shared->timeline || !options->tick) {
+        return -1;
+    }
+    if (now_ns >= *due_ns) {
+        struct run_now now = {.timeline = shared->timeline};
+        if (now_ns > shared->start_ns) {
+            now.elapsed_ns = now_ns - shared->start_ns;
+        }
+        options->tick(options->ctx, &now);
+        *due_ns = now_ns + RUN_TICK_NS;
+    }
+    return (int)((*due_ns - now_ns) / NS_PER_MS) + 1;
+}
+
 /* Until every worker has ended: passes their text on, and stops them when a signal comes or
  * nobody reads any more. */
 static void attend(struct shared *shared, struct worker *workers, struct run_result *result)
 {
     enum stop stopped = STOP_NOT;
     bool told = false;
+    uint64_t tick_ns = 0;
     while (atomic_load(&shared->working) > 0) {
         struct pollfd fds[] = {{.fd = outbox_fd(shared->outbox), .events = POLLIN},
                                {.fd = result->reader_gone ? -1 : shared->options->reader_fd}};
-        poll(fds, 2, -1); /* a signal makes the outbox readable too */
+        /* A signal makes the outbox readable, too. */
+        poll(fds, 2, tick(shared, &tick_ns));
         result->reader_gone |= fds[1].revents & POLLERR;
         result->write_failed |= !write_pieces(shared);
+        take_intervals(shared);
         enum stop stop = result->write_failed || result->reader_gone ? STOP_NOW
                          : signals_seen()                            ? STOP_GRACE
                                                                      : STOP_NOT;
@@ -184,6 +219,41 @@ static void add_address(void *ctx, const struct address *address, const struct a
     buf_fini(&text);
 }
 
+static void add_meter(struct snapshot *snapshot, const struct meter *meter)
+{
+    if (meter->stages) {
+        snapshot_add_stages(snapshot, meter->stages, meter->options.load->n_stages);
+    }
+    if ((double)meter->cpu_ns > snapshot->busy) {
+        snapshot->busy = (double)meter->cpu_ns;
+    }
+}
+
+/* What a run says of its course, once its duration is known. */
+static void add_times(struct shared *shared, struct snapshot *snapshot)
+{
+    const struct load *load = &shared->options->load;
+    uint64_t start_ns = 0;
+    double from = 0;
+    for (size_t i = 0; i < snapshot->n_stages; i++) {
+        struct stage_count *stage = &snapshot->stages[i];
+        stage->start_ns = start_ns;
+        stage->length_ns = load->stages[i].duration_ns;
+        stage->from = from;
+        stage->to = load->stages[i].target;
+        start_ns += stage->length_ns;
+        from = stage->to;
+    }
+    snapshot->staged_rates = load->staged_rates;
+    snapshot->busy = snapshot->duration_ns ? snapshot->busy / (double)snapshot->duration_ns : 0;
+    snapshot->ticks = shared->options->ticks;
+    snapshot->timeline = shared->timeline;
+    shared->timeline = NULL;
+    if (snapshot->timeline) {
+        timeline_end(snapshot->timeline, snapshot->duration_ns);
+    }
+}
+
 static void collect(struct shared *shared, struct worker *workers, struct snapshot *snapshot,
                     struct run_result *result)
 {
@@ -194,6 +264,7 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
         snapshot_add(snapshot, &worker->recorder);
         ended_ns = worker->ended_ns > ended_ns ? worker->ended_ns : ended_ns;
         client_each_address(worker->client, add_address, snapshot);
+        add_meter(snapshot, &worker->meter);
     }
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -201,6 +272,7 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
     result->assertions_failed = snapshot->checks_failed;
     result->abandoned = snapshot->iterations_abandoned;
     result->not_sent = snapshot->global.causes[OUTCOME_LOCAL];
+    add_times(shared, snapshot);
     snapshot->cpu_s = cpu_seconds(&usage);
     snapshot->max_rss_bytes = peak_memory(&usage);
     snapshot->tls_verified = -1;
@@ -230,6 +302,7 @@ static bool work(struct shared *shared, struct worker *workers, struct run_resul
         pthread_join(workers[i].thread, NULL);
     }
     result->write_failed |= !write_pieces(shared);
+    take_intervals(shared);
     result->signal = signals_seen();
     return all;
 }
@@ -249,6 +322,16 @@ static void make_profiles(struct shared *shared)
     profile_init(&shared->warmup_profile, &warmup);
 }
 
+static void make_timeline(struct shared *shared)
+{
+    const struct run_options *options = shared->options;
+    struct timeline_options timeline = {options->ticks, options->workers, options->max_intervals};
+    if (options->ticks.interval_ns) {
+        shared->timeline = timeline_new(&timeline);
+        shared->intervals = intervals_new((size_t)options->workers * INTERVALS_A_WORKER);
+    }
+}
+
 bool run(const struct run_options *options, struct snapshot *snapshot, struct run_result *result,
          const char **why)
 {
@@ -260,6 +343,7 @@ bool run(const struct run_options *options, struct snapshot *snapshot, struct ru
     }
     shared.notices = notices_new();
     make_profiles(&shared);
+    make_timeline(&shared);
     struct worker *workers = xcalloc(options->workers, sizeof *workers);
     bool made = true;
     unsigned n = 0;
@@ -283,6 +367,8 @@ bool run(const struct run_options *options, struct snapshot *snapshot, struct ru
     free(workers);
     profile_fini(&shared.profile);
     profile_fini(&shared.warmup_profile);
+    timeline_free(shared.timeline);
+    intervals_free(shared.intervals);
     notices_free(shared.notices);
     outbox_free(shared.outbox);
     return made;

@@ -12,6 +12,15 @@
 #include "plan/plan.h"
 #include "run/events.h"
 #include "stats/snapshot.h"
+#include "stats/timeline.h"
+
+#define RUN_TICK_NS (200 * 1000000ULL)
+
+/* What is known while a run goes on; the main thread's until the callback returns. */
+struct run_now {
+    uint64_t elapsed_ns;
+    const struct timeline *timeline;
+};
 
 struct run_options {
     const struct plan *plan;
@@ -34,7 +43,11 @@ struct run_options {
     bool wants_report;  /* EVENT_DONE for every request, whatever wants_lines says */
     event_formatter format;
     output_writer write;
-    void *ctx;     /* of both */
+    struct ticks ticks;   /* of the time line; interval_ns 0: none is made */
+    size_t max_intervals; /* before they get longer (stats/timeline.h) */
+    /* Every RUN_TICK_NS or so, as long as there are workers and a time line; NULL: nobody asks. */
+    void (*tick)(void *ctx, const struct run_now *now);
+    void *ctx;     /* of all three */
     int reader_fd; /* the run ends when whoever reads this pipe is gone; -1: none */
 };
 

@@ -181,7 +181,7 @@ void vu_stop(struct vu *vu)
         const struct step *step = &vu->vars.plan->steps[vu->step];
         client_abort(&vu->exchange);
         vu_count_notes(vu, step); /* the server has seen those requests, too */
-        recorder_abort(vu->request_recorder, step->stat);
+        recorder_abort(vu->request_recorder, step->stat, vu->stage);
     }
     timer_stop(&vu->timer);
     if (vu->process) {

@@ -24,6 +24,7 @@ struct vu {
     bool in_iteration;
     bool paused;      /* has waited for an origin that is down; the next attempt is due */
     bool has_arrival; /* open loop: one that is not used up yet */
+    uint16_t stage;   /* in which its request was started */
     uint32_t step;
     uint64_t item;               /* of the present step */
     uint64_t iteration_start_ns; /* intended; 0: none yet */

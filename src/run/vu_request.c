@@ -22,7 +22,7 @@ static enum vu_next next_item(struct vu *vu, const struct step *step)
 static void not_sent(struct vu *vu, const struct step *step, enum outcome outcome, struct str cause)
 {
     struct worker *worker = vu->worker;
-    struct sample sample = {.outcome = outcome};
+    struct sample sample = {.outcome = outcome, .stage = worker->recorder.stage};
     for (unsigned i = 0; i < PHASE_COUNT; i++) {
         sample.phases[i] = PHASE_NONE;
     }
@@ -167,6 +167,7 @@ static void record(struct vu *vu, const struct step *step)
     uint64_t ns = exchange->done_ns - exchange->start_ns;
     struct sample sample = {.outcome = exchange->failure.outcome,
                             .status = exchange->status,
+                            .stage = vu->stage,
                             .latency_ns = ns + vu->lag_ns,
                             .service_ns = ns,
                             .bytes_sent = exchange->bytes_sent,
@@ -234,6 +235,7 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
     }
     vu->state = VU_REQUEST;
     vu->has_arrival = false;
+    vu->stage = worker->recorder.stage;
     vu->request_recorder = worker->counting;
     recorder_start(worker->counting, step->stat);
     client_send(worker->client, exchange, now_ns);

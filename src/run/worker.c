@@ -58,6 +58,7 @@ static void end(struct worker *worker)
     }
     worker->ending = true;
     worker->ended_ns = clock_ns();
+    meter_stop(&worker->meter);
     if (worker->shared->open && !worker->closing) {
         arrivals_stop(worker, worker->ended_ns);
     }
@@ -196,6 +197,7 @@ static void warm(struct timer *timer, uint64_t now_ns)
     const struct shared *shared = worker->shared;
     (void)now_ns;
     worker->counting = &worker->recorder;
+    meter_start(&worker->meter, shared->start_ns);
     if (shared->open) {
         arrivals_start(worker, &shared->profile, shared->start_ns, arrivals_limit(shared->options));
     }
@@ -231,6 +233,14 @@ bool worker_init(struct worker *worker, struct shared *shared, unsigned id, size
     client.ctx = worker;
     worker->client = client_new(worker->loop, &worker->blocks, &client);
     prepare(worker);
+    struct meter_options meter = {.loop = worker->loop,
+                                  .recorder = &worker->recorder,
+                                  .ticks = options->ticks,
+                                  .intervals = shared->intervals,
+                                  .outbox = shared->outbox,
+                                  .source = id,
+                                  .load = &options->load};
+    meter_init(&worker->meter, &meter);
     worker->users = xcalloc(n_users, sizeof *worker->users);
     for (size_t i = 0; i < n_users; i++) {
         vu_init(&worker->users[i], worker);
@@ -253,6 +263,7 @@ void worker_fini(struct worker *worker)
     }
     worker->leaves_loop = !loop_free(worker->loop);
     client_free(worker->client);
+    meter_fini(&worker->meter);
     recorder_fini(&worker->recorder);
     recorder_fini(&worker->warmup);
     arena_fini(&worker->arena);
@@ -289,6 +300,8 @@ static void start(struct worker *worker)
     }
     if (warms_up) {
         timer_start_at(worker->loop, &worker->warm, shared->start_ns);
+    } else {
+        meter_start(&worker->meter, shared->start_ns);
     }
     if (shared->open) {
         arrivals_start(worker, warms_up ? &shared->warmup_profile : &shared->profile,
@@ -306,6 +319,7 @@ void *worker_main(void *ctx)
     start(worker);
     loop_run(worker->loop);
     hand_on(worker);
+    meter_end(&worker->meter);
     worker->recorder.connections_opened = worker->client->opened;
     worker->recorder.connections_reused = worker->client->reused;
     worker->recorder.connections_failed = worker->client->failed;

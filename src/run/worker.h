@@ -14,6 +14,7 @@
 #include "net/loop.h"
 #include "net/process.h"
 #include "run/arrivals.h"
+#include "run/meter.h"
 #include "run/notices.h"
 #include "run/outbox.h"
 #include "run/request.h"
@@ -35,6 +36,8 @@ struct shared {
     const struct run_options *options;
     struct outbox *outbox;
     struct notices *notices;
+    struct intervals *intervals; /* NULL: nobody wants a time line */
+    struct timeline *timeline;   /* the main thread's; likewise */
     struct profile profile, warmup_profile;
     bool open;          /* arrivals come by themselves */
     bool users_wait;    /* users may have to wait between two iterations */
@@ -61,6 +64,7 @@ struct worker {
     struct prepared *prepared; /* by step */
     struct recorder recorder, warmup;
     struct recorder *counting; /* that of the two in which what begins now counts */
+    struct meter meter;
     struct arrivals arrivals;
     struct rng rng;
     struct outputs outputs;

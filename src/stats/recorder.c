@@ -115,6 +115,16 @@ static void add_status(struct tally *tally, unsigned status)
     counters[status % ROW_STATUSES]++;
 }
 
+/* Apart, so that the usual way through recorder_add saves no registers. */
+static __attribute__((noinline)) void add_to_windows(struct recorder *recorder,
+                                                     const struct sample *sample)
+{
+    if (recorder->interval)
+        window_add(recorder->interval, sample);
+    if (recorder->stages)
+        window_add(&recorder->stages[sample->stage], sample);
+}
+
 void recorder_add(struct recorder *recorder, size_t name, const struct sample *sample)
 {
     struct tally *tally = &recorder->tallies[name];
@@ -136,4 +146,52 @@ void recorder_add(struct recorder *recorder, size_t name, const struct sample *s
         if (sample->phases[i] != PHASE_NONE)
             hist_add(&tally->phases[i], sample->phases[i]);
     }
+    if (__builtin_expect(recorder->windows, 0))
+        add_to_windows(recorder, sample);
+}
+
+void recorder_abort(struct recorder *recorder, size_t name, uint16_t stage)
+{
+    recorder->tallies[name].aborted++;
+    if (recorder->interval)
+        recorder->interval->aborted++;
+    if (recorder->stages)
+        recorder->stages[stage].aborted++;
+}
+
+/* --- windows of time --- */
+
+static struct recorder_totals totals(const struct recorder *recorder)
+{
+    struct recorder_totals now = {
+        .iterations = recorder->iterations_completed + recorder->iterations_abandoned,
+        .late_starts = recorder->late_starts,
+        .dropped_starts = recorder->dropped_starts,
+    };
+
+    for (size_t i = 0; i < recorder->n_names; i++)
+        now.started += recorder->tallies[i].started;
+    return now;
+}
+
+void recorder_watch(struct recorder *recorder, struct window *interval, struct window *stages)
+{
+    recorder->interval = interval;
+    recorder->stages = stages;
+    recorder->windows = interval || stages;
+    recorder->turned = totals(recorder);
+}
+
+struct window *recorder_turn(struct recorder *recorder, struct window *next)
+{
+    struct window *window = recorder->interval;
+    struct recorder_totals before = recorder->turned, now = totals(recorder);
+
+    window->started = now.started - before.started;
+    window->iterations = now.iterations - before.iterations;
+    window->late_starts = now.late_starts - before.late_starts;
+    window->dropped_starts = now.dropped_starts - before.dropped_starts;
+    recorder->turned = now;
+    recorder->interval = next;
+    return window;
 }

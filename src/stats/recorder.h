@@ -11,6 +11,7 @@
 
 #include "base/hist.h"
 #include "base/outcome.h"
+#include "stats/window.h"
 
 enum phase { PHASE_DNS, PHASE_CONNECT, PHASE_TLS, PHASE_FIRST_BYTE, PHASE_BODY, PHASE_COUNT };
 
@@ -34,6 +35,7 @@ const char *phase_name(enum phase phase);
 struct sample {
     enum outcome outcome;
     uint16_t status;     /* of a response: 100 to 999 */
+    uint16_t stage;      /* in which it was started; any without stages */
     uint64_t latency_ns; /* intended start to last byte, or to the failure */
     uint64_t service_ns; /* actual start to last byte */
     uint64_t phases[PHASE_COUNT];
@@ -55,6 +57,11 @@ struct tally {
     struct hist phases[PHASE_COUNT];
 };
 
+/* What is counted anyway and for an interval need not be counted once more. */
+struct recorder_totals {
+    uint64_t started, iterations, late_starts, dropped_starts;
+};
+
 struct recorder {
     size_t n_names;
     struct tally *tallies;
@@ -68,6 +75,12 @@ struct recorder {
     uint64_t late_starts, dropped_starts, missed_starts;
     uint64_t checks_passed, checks_failed;
     uint64_t connections_opened, connections_reused, connections_failed;
+    /* windows of time, the owner's */
+    bool windows;                  /* there is one of them at least */
+    uint16_t stage;                /* the present one: of requests that start now */
+    struct window *interval;       /* the present one; NULL: nobody wants it */
+    struct window *stages;         /* NULL: none */
+    struct recorder_totals turned; /* when the interval began */
 };
 
 void recorder_init(struct recorder *recorder, size_t n_names);
@@ -80,13 +93,22 @@ static inline void recorder_start(struct recorder *recorder, size_t name)
 }
 /* It has ended; each started request ends here or in recorder_abort, once. */
 void recorder_add(struct recorder *recorder, size_t name, const struct sample *sample);
-static inline void recorder_abort(struct recorder *recorder, size_t name)
-{
-    recorder->tallies[name].aborted++;
-}
+void recorder_abort(struct recorder *recorder, size_t name, uint16_t stage);
 static inline void recorder_extra(struct recorder *recorder, size_t name, enum extra extra)
 {
     recorder->tallies[name].extra[extra]++;
+}
+
+/* Has windows of time filled from now on; either may be NULL. `interval` is empty, and `stages` are
+ * as many as samples can name. */
+void recorder_watch(struct recorder *recorder, struct window *interval, struct window *stages);
+/* The present interval is over: its window, complete; counting goes on in `next`, an empty one. */
+struct window *recorder_turn(struct recorder *recorder, struct window *next);
+/* Users in the middle of an iteration. */
+static inline uint64_t recorder_users(const struct recorder *recorder)
+{
+    return recorder->iterations_started - recorder->iterations_completed -
+           recorder->iterations_abandoned - recorder->iterations_aborted;
 }
 
 /* For snapshot: a tally's life, and adding one to another. */

@@ -29,6 +29,10 @@ void snapshot_fini(struct snapshot *snapshot)
     for (size_t i = 0; i < snapshot->n_addresses; i++)
         xstr_free(snapshot->addresses[i].text);
     map_fini(&snapshot->address_index);
+    for (size_t i = 0; i < snapshot->n_stages; i++)
+        window_fini(&snapshot->stages[i].window);
+    free(snapshot->stages);
+    timeline_free(snapshot->timeline);
     free(snapshot->addresses);
     free(snapshot->names);
     free(snapshot->steps);
@@ -60,6 +64,23 @@ void snapshot_add(struct snapshot *snapshot, const struct recorder *recorder)
     snapshot->connections_opened += recorder->connections_opened;
     snapshot->connections_reused += recorder->connections_reused;
     snapshot->connections_failed += recorder->connections_failed;
+}
+
+void snapshot_add_stages(struct snapshot *snapshot, const struct window *stages, size_t n)
+{
+    if (!snapshot->stages && n) {
+        snapshot->n_stages = n;
+        snapshot->stages = xcalloc(n, sizeof(*snapshot->stages));
+        for (size_t i = 0; i < n; i++)
+            window_init(&snapshot->stages[i].window, stages[i].latency.sub_bits);
+    }
+    assert(snapshot->n_stages == n);
+    for (size_t i = 0; i < n; i++) {
+        struct window *window = &snapshot->stages[i].window;
+
+        window_merge(window, &stages[i]);
+        window->started = window_ended(window) + window->aborted;
+    }
 }
 
 void snapshot_add_address(struct snapshot *snapshot, struct str text, uint64_t connections,

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "stats/recorder.h"
+#include "stats/timeline.h"
 
 #define SNAPSHOT_MAX_ADDRESSES 1000 /* further ones are not shown */
 
@@ -19,6 +20,13 @@
 struct address_count {
     struct str text; /* owned */
     uint64_t connections, failed;
+};
+
+/* A stage of the load, and the requests that were started in it. */
+struct stage_count {
+    uint64_t start_ns, length_ns; /* as planned */
+    double from, to;              /* users, or arrivals a second */
+    struct window window;         /* started is set */
 };
 
 struct snapshot {
@@ -38,10 +46,16 @@ struct snapshot {
     int tls_verified;         /* 1 yes, 0 no, -1 no TLS in this run */
     bool open_loop;           /* false: service times and the lag are not recorded */
     struct hist schedule_lag; /* from the intended start to the actual one */
+    size_t n_stages;
+    struct stage_count *stages;
+    bool staged_rates;         /* from and to are rates */
+    struct ticks ticks;        /* of the time line */
+    struct timeline *timeline; /* NULL: none was asked for */
     /* the generator about itself */
     const char *version; /* static */
     double cpu_s;
     uint64_t max_rss_bytes;
+    double busy; /* the part of the duration that the busiest worker was on a CPU */
     uint64_t late_starts, dropped_starts, missed_starts; /* as in struct recorder */
 };
 
@@ -50,6 +64,9 @@ void snapshot_init(struct snapshot *snapshot, const struct str *names, size_t n_
 void snapshot_fini(struct snapshot *snapshot);
 /* Adds all that a recorder (of as many names) has counted. */
 void snapshot_add(struct snapshot *snapshot, const struct recorder *recorder);
+/* Adds one worker's windows to those of the stages, of which there are as many, or which are made
+ * then. */
+void snapshot_add_stages(struct snapshot *snapshot, const struct window *stages, size_t n);
 /* Adds to what is counted of an address. */
 void snapshot_add_address(struct snapshot *snapshot, struct str text, uint64_t connections,
                           uint64_t failed);

@@ -113,7 +113,7 @@ static void failures_are_counted_by_cause_and_apart(void **state)
     recorder_add(&recorder, 0, &refused);
     recorder_add(&recorder, 0, &refused);
     recorder_add(&recorder, 0, &reset);
-    recorder_abort(&recorder, 0);
+    recorder_abort(&recorder, 0, 0);
     recorder_extra(&recorder, 0, EXTRA_LENIENT);
     tally = &recorder.tallies[0];
     assert_int_equal(tally->causes[OUTCOME_CONNECT_REFUSED], 2);
@@ -179,7 +179,7 @@ static void merging_adds_everything(void **state)
     recorder_add(&b, 0, &other);
     recorder_add(&b, 0, &late);
     recorder_start(&b, 0);
-    recorder_abort(&b, 0);
+    recorder_abort(&b, 0, 0);
     recorder_extra(&b, 0, EXTRA_INTERIM);
     into = &a.tallies[0];
     tally_merge(into, &b.tallies[0]);

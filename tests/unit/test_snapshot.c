@@ -59,7 +59,7 @@ static void workers_are_summed_by_step_and_over_all(void **state)
         add(recorder, 1, OUTCOME_RESPONSE, 503, 200);
         add(recorder, 1, OUTCOME_DNS, 0, 300);
         recorder_start(recorder, 1);
-        recorder_abort(recorder, 1);
+        recorder_abort(recorder, 1, 0);
         hist_add(&recorder->iterations, 1000);
         recorder->iterations_started = 5;
         recorder->iterations_completed = 2;
