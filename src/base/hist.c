@@ -76,6 +76,12 @@ static __attribute__((noinline)) void add_to_new_row(struct hist *hist, unsigned
     hist_add(hist, ns);
 }
 
+void hist_count_first(struct hist *hist, unsigned row, uint64_t ns)
+{
+    row_make(hist, row);
+    hist_count(hist, ns);
+}
+
 void hist_add(struct hist *hist, uint64_t ns)
 {
     uint64_t low = row_size(hist);

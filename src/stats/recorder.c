@@ -119,10 +119,12 @@ static void add_status(struct tally *tally, unsigned status)
 static __attribute__((noinline)) void add_to_windows(struct recorder *recorder,
                                                      const struct sample *sample)
 {
-    if (recorder->interval)
-        window_add(recorder->interval, sample);
-    if (recorder->stages)
-        window_add(&recorder->stages[sample->stage], sample);
+    struct window *stages = recorder->stages, *interval = recorder->interval;
+
+    if (stages)
+        window_add(&stages[sample->stage], sample);
+    if (interval)
+        window_add(interval, sample);
 }
 
 void recorder_add(struct recorder *recorder, size_t name, const struct sample *sample)

@@ -86,7 +86,7 @@ void window_add(struct window *window, const struct sample *sample)
         window->classes[sample->status / 100]++;
     window->bytes_sent += sample->bytes_sent;
     window->bytes_received += sample->bytes_received;
-    hist_add(&window->latency, sample->latency_ns);
+    hist_count(&window->latency, sample->latency_ns);
 }
 
 uint64_t window_ended(const struct window *window)

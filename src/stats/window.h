@@ -34,7 +34,7 @@ struct window {
     uint64_t causes[OUTCOME_COUNT]; /* by outcome; OUTCOME_RESPONSE counts the responses */
     uint64_t classes[WINDOW_CLASSES];
     uint64_t bytes_sent, bytes_received;
-    struct hist latency; /* all requests that ended */
+    struct hist latency; /* all requests that ended; without its sums */
     /* of intervals only */
     uint64_t users; /* at work at its end */
     uint64_t iterations;
@@ -50,7 +50,7 @@ void window_fini(struct window *window);
 void window_reset(struct window *window);
 /* Adds all of `from`, the users aside; both must have the same sub_bits. */
 void window_merge(struct window *into, const struct window *from);
-/* A request has ended: about 40 instructions. `started` is for the owner to keep. */
+/* A request has ended: about 50 instructions. `started` is for the owner to keep. */
 void window_add(struct window *window, const struct sample *sample);
 
 /* Derived: requests that ended, and those that did with a 2xx. */
