@@ -26,6 +26,10 @@ USAGE = [
     (["-t", "x", "-c", "y"], "'x'"), (["-stats"], "did you mean '--stats'?"), (["--stats-format", "xml"], "'xml'"),
     (["--color", "blue"], "'blue'"), (["--max-body", "9q"], "'9q'"), (["--max-redirects", "-1"], "'-1'"),
     (["--seed", "x"], "'x'"), (["--tags", "a", "--skip-tags", "a"], "tag 'a'"),
+    (["--arrival", "x"], "'constant' or 'poisson'"), (["--when-late", "x"], "'queue' or 'drop'"),
+    (["--timer", "x"], "'sleep' or 'spin'"), (["--timestamps", "x"], "'clock' or 'kernel'"),
+    (["--rate", "1", "--stages", "1:1"], "exclude each other"), (["--rate", "1", "-e", "1"], "--stages 10s:100/s"),
+    (["--stages", "1:1", "-d", "1"], "ends with the last stage"), (["--stages", "1:1", "-e", "1"], "ramp-up, from 0"),
     (["-i", "1", "-d", "1"], "exclude each other"), (["-r", "x", "-c", "y", "-t", "1"], "exclude each other"),
     (["-q=1"], "'-='"), (["--quiet=1"], "--quiet"), (["x", "y"], "unexpected argument"),
     (["--\x1b[2J"], "--\\x1B[2J"), (["--caf\xe9"], "--caf"), (["-p", "\x1b[31m\n"], "\\x1B[31m\\n"),
@@ -51,6 +55,9 @@ def test_usage_errors(drive):
     (["help", "rnu"], 2, "run"), (["run", URL, "-d", "10q"], 1, "500ms, 30s, 1m30s"),
     (["run", URL, "-d", "0"], 1, "'0'"), (["run", URL, "-d", "-5s"], 1, "-5s"), (["run", URL, "-d", "nan"], 1, "nan"),
     (["run", URL, "-d", "99999999999999999999h"], 1, "99999999999999999999h"),
+    (["run", URL, "--rate", "5x"], 1, "a rate looks like"), (["run", URL, "--rate", "5"], 1, "--duration 30s"),
+    (["run", URL, "--stages", "1s:5,2s"], 1, "'2s'"), (["run", URL, "--stages", "1s:5", "-p", "3"], 1, "--concurrency"),
+    (["run", URL, "--warmup", "x"], 1, "--warmup: 'x'"), (["run", URL, "--grace", "x"], 1, "--grace: 'x'"),
     (["run", URL, "-p", "3", "-i", "2"], 1, "concurrency"), (["run", URL, "-c", "x"], 1, "--threshold"),
 ])
 def test_other_errors(drive, arguments, status, text):

@@ -222,6 +222,63 @@ static void steps_without_a_name_get_one(void **state)
     plan_free(plan);
 }
 
+static void a_load_is_read(void **state)
+{
+    struct plan *plan;
+
+    (void)state;
+    setenv("DRILLER_PACE", "250", 1);
+    plan = load("rate: '{{ DRILLER_PACE }}/s'\narrival: poisson\nwhen_late: drop\n"
+                "duration: 1m30s\nwarmup: 5\ngrace: 500ms\npacing: 2s\nplan: []\n");
+    assert_true(plan->load.rate == 250 && !plan->load.by_request);
+    assert_true(plan->has_arrival && plan->load.arrival == ARRIVAL_POISSON);
+    assert_true(plan->has_when_late && plan->drop_late);
+    assert_int_equal(plan->duration_ns, 90 * NS_PER_S);
+    assert_int_equal(plan->warmup_ns, 5 * NS_PER_S);
+    assert_int_equal(plan->grace_ns, 500 * NS_PER_MS);
+    assert_int_equal(plan->pacing_ns, 2 * NS_PER_S);
+    plan_free(plan);
+
+    plan = load("stages: [{duration: 30s, rate: 100r/s}, {duration: 0, rate: 50r/s}]\n"
+                "iterations: 9\nconcurrency: 3\nplan: []\n");
+    assert_true(load_is_open(&plan->load) && plan->load.by_request);
+    assert_int_equal(plan->load.n_stages, 2);
+    assert_int_equal(plan->load.stages[0].duration_ns, 30 * NS_PER_S);
+    assert_int_equal(plan->load.stages[1].duration_ns, 0);
+    plan_free(plan);
+
+    plan = load("stages:\n- {duration: 1m, users: 5}\n- duration: 10\n  users: 0\nplan: []\n");
+    assert_true(load_has_user_stages(&plan->load));
+    assert_true(plan->load.stages[0].target == 5 && plan->load.stages[1].target == 0);
+    assert_false(plan->has_arrival || plan->has_when_late || plan->drop_late);
+    plan_free(plan);
+}
+
+static void delays_between_two_times(void **state)
+{
+    struct plan *plan = load("plan:\n"
+                             "  - delay: {min: 1, max: 3}\n"
+                             "  - delay: {min: 500ms, max: 2s}\n"
+                             "  - delay: {min: 0.5, max: 1m}\n"
+                             "  - delay: {min: 500ms, max: 2}\n"
+                             "  - delay: {min: 0, max: 0}\n"
+                             "  - delay: {seconds: 2}\n");
+
+    (void)state;
+    assert_int_equal(plan->steps[0].delay.ns, NS_PER_S);
+    assert_int_equal(plan->steps[0].delay.max_ns, 3 * NS_PER_S);
+    assert_str(plan->steps[0].delay.shown, "1-3s");
+    assert_str(plan->steps[0].name.source, "delay 1-3s");
+    assert_int_equal(plan->steps[1].delay.ns, 500 * NS_PER_MS);
+    assert_int_equal(plan->steps[1].delay.max_ns, 2 * NS_PER_S);
+    assert_str(plan->steps[1].delay.shown, "500ms-2s");
+    assert_str(plan->steps[2].delay.shown, "0.5s-1m");
+    assert_str(plan->steps[3].delay.shown, "500ms-2s");
+    assert_int_equal(plan->steps[4].delay.max_ns, 0);
+    assert_int_equal(plan->steps[5].delay.max_ns, 2 * NS_PER_S);
+    plan_free(plan);
+}
+
 static void small_steps(void **state)
 {
     struct plan *plan = load("plan:\n"
@@ -326,6 +383,8 @@ int main(void)
         cmocka_unit_test(bodies_of_bytes),
         cmocka_unit_test(bodies_are_looked_up_beside_the_file),
         cmocka_unit_test(steps_without_a_name_get_one),
+        cmocka_unit_test(a_load_is_read),
+        cmocka_unit_test(delays_between_two_times),
         cmocka_unit_test(small_steps),
         cmocka_unit_test(items_make_item_known),
         cmocka_unit_test(a_command_with_data_is_warned_of),

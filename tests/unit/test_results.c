@@ -462,6 +462,15 @@ static void banners(void **state)
     banner = (struct banner){.concurrency = 1, .duration_ns = 60000 * MS};
     banner_write(&out, &plain, &banner);
     assert_text(&out, "Concurrency 1\nDuration 60s\nRampup 0\nBase URL \n\n");
+    banner = (struct banner){.concurrency = 1,
+                             .duration_ns = 5000 * MS,
+                             .load_key = STR("Rate"),
+                             .load = STR("100/s"),
+                             .warmup_ns = 2500 * MS,
+                             .grace_ns = 1};
+    banner_write(&out, &plain, &banner);
+    assert_text(&out, "Concurrency 1\nDuration 5s\nRampup 0\nRate 100/s\nWarmup 2.5s\n"
+                      "Grace 0.000000001s\nBase URL \n\n");
     banner_write(&out, &color, &banner);
     assert_true(has(&out, "\x1b[33mConcurrency\x1b[0m \x1b[36m1\x1b[0m\n"));
     buf_fini(&out);

@@ -238,7 +238,160 @@ static void test_cross_checks(void **state)
     checks("run u --list-tags", "--list-tags requires --benchmark", NULL);
     checks("--list-tags -b f", NULL, NULL);
     checks("run u -d 5x", "--duration: '5x' is not a duration", NULL);
+    checks("run u --warmup 0s --grace 0", NULL, NULL);
+    checks("run u --warmup x", "--warmup: 'x' is not a duration", NULL);
+    checks("run u --grace 1s1", "--grace: '1s1' is not a duration", NULL);
+    checks("run u --rate 0", "--rate: '0': a rate must be above 0", NULL);
+    checks("run u --stages 1s:5,1s:1/s",
+           "--stages: '1s:1/s': the targets of all stages must be users, or all rates (100/s)",
+           NULL);
     checks("run u -d 0", "--duration: '0' is not a duration", NULL);
+}
+
+/* What is made of flags and of a plan's load: the lines of the banner say it. */
+static void test_loads(void **state)
+{
+    static const struct {
+        const char *flags;
+        const char *plan_load; /* of the plan: a rate, or stages */
+        uint64_t plan_iterations, plan_concurrency;
+        uint64_t iterations, concurrency, seconds; /* of the banner */
+        const char *load;
+    } cases[] = {
+        {"run u --rate 100 -d 10s", NULL, 0, 0, 0, 1000, 10, "100/s"},
+        {"run u --rate 100r/s -d 10s -p 7", NULL, 0, 0, 0, 7, 10, "100r/s"},
+        {"run u --rate 90/m -i 50 --arrival poisson", NULL, 0, 0, 50, 50, 0, "1.5/s (poisson)"},
+        {"run u --rate 5 -i 50 -p 100", NULL, 0, 0, 50, 50, 0, "5/s"},
+        {"run u --rate 5", NULL, 20000, 0, 20000, 1000, 0, "5/s"},
+        {"run u --rate 5 -d 1", NULL, 20, 30, 0, 30, 1, "5/s"},
+        {"run u", "7", 40, 0, 40, 40, 0, "7/s"},
+        {"run u --rate 8", "7", 40, 0, 40, 40, 0, "8/s"},
+        {"run u -d 5 --rate 8", "1s:5", 0, 0, 0, 1000, 5, "8/s"},
+        {"run u --stages 30s:2.5,0s:10,500ms:0", NULL, 0, 0, 0, 10, 30, "30s:2.5, 0s:10, 0.5s:0"},
+        {"run u --stages 30s:10 -i 5", NULL, 0, 0, 5, 10, 0, "30s:10"},
+        {"run u --stages 30s:0.5", NULL, 0, 6, 0, 1, 30, "30s:0.5"},
+        {"run u --stages 30s:10/s", NULL, 0, 0, 0, 1000, 30, "30s:10/s"},
+        {"run u --stages 30s:10r/s -p 3", NULL, 0, 0, 0, 3, 30, "30s:10r/s"},
+        {"run u --stages 9s:4", "7", 0, 0, 0, 4, 9, "9s:4"},
+        {"run u", "2s:4,3s:6", 0, 0, 0, 6, 5, "2s:4, 3s:6"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct trial trial;
+        const struct banner *banner = &trial.settings.banner;
+        struct str text = str_of(cases[i].plan_load), faulty;
+
+        start(&trial, cases[i].flags);
+        plan_says(&trial, cases[i].plan_iterations, cases[i].plan_concurrency);
+        if (str_find(text, ':') < text.n)
+            assert_null(load_set_stages(&trial.plan.load, text, &faulty));
+        else if (text.n)
+            assert_null(load_set_rate(&trial.plan.load, text));
+        if (!settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults))
+            fail_msg("%s: %s", cases[i].flags, trial.faults.items[0].text);
+        if (banner->iterations != cases[i].iterations ||
+            banner->concurrency != cases[i].concurrency ||
+            trial.settings.run.concurrency != cases[i].concurrency ||
+            banner->duration_ns / 1000000000 != cases[i].seconds ||
+            !str_eq(banner->load, str_of(cases[i].load)))
+            fail_msg("%s, %s: %.*s", cases[i].flags, cases[i].plan_load, (int)banner->load.n,
+                     banner->load.p);
+        assert_int_equal(trial.faults.n, 0);
+        load_fini(&trial.plan.load);
+        end(&trial);
+    }
+}
+
+static void test_load_reaches_the_run(void **state)
+{
+    struct trial trial;
+    const struct run_options *run = &trial.settings.run;
+
+    (void)state;
+    start(&trial, "run u --rate 5 -d 9 --arrival constant --when-late drop --warmup 2s --grace 0s "
+                  "--connections-first --timer spin --timestamps kernel");
+    trial.plan.load.arrival = ARRIVAL_POISSON;
+    trial.plan.grace_ns = 7;
+    assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_int_equal(run->load.arrival, ARRIVAL_CONSTANT);
+    assert_true(run->drop_late && run->connections_first && run->spin);
+    assert_true(run->client.kernel_timestamps && trial.settings.may_lower);
+    assert_int_equal(run->warmup_ns, 2000000000);
+    assert_int_equal(run->grace_ns, 0);
+    settings_lower(&trial.settings, 1);
+    assert_int_equal(run->concurrency, 1);
+    assert_int_equal(trial.settings.banner.concurrency, 1);
+    end(&trial);
+
+    start(&trial, "run u --rate 5 -d 9 -p 3");
+    trial.plan.load.arrival = ARRIVAL_POISSON;
+    trial.plan.drop_late = true;
+    trial.plan.warmup_ns = 5;
+    trial.plan.grace_ns = 7;
+    assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_int_equal(run->load.arrival, ARRIVAL_POISSON);
+    assert_true(run->drop_late && !run->connections_first && !run->spin);
+    assert_false(run->client.kernel_timestamps || trial.settings.may_lower);
+    assert_int_equal(run->warmup_ns, 5);
+    assert_int_equal(run->grace_ns, 7);
+    end(&trial);
+
+    start(&trial, "run u");
+    trial.plan.duration_ns = 5000000000;
+    assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_int_equal(run->duration_ns, 5000000000);
+    assert_int_equal(run->iterations, 0);
+    end(&trial);
+    start(&trial, "run u -i 3");
+    trial.plan.duration_ns = 5000000000;
+    assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+    assert_int_equal(run->duration_ns, 0);
+    assert_int_equal(run->iterations, 3);
+    end(&trial);
+}
+
+/* What settings_make says of flags with a plan that has this load ("5", "1s:5"), or none. */
+static void makes(const char *flags, const char *load, const char *error, const char *warning)
+{
+    struct trial trial;
+    struct str text = str_of(load), faulty;
+
+    start(&trial, flags);
+    trial.plan.rampup_s = warning && strstr(warning, "rampup") ? 5 : 0;
+    trial.plan.pacing_ns = warning && strstr(warning, "pacing") ? 5 : 0;
+    trial.plan.has_arrival = warning && strstr(warning, "plan's arrival");
+    trial.plan.has_when_late = warning && strstr(warning, "plan's when_late");
+    if (str_find(text, ':') < text.n)
+        assert_null(load_set_stages(&trial.plan.load, text, &faulty));
+    else if (text.n)
+        assert_null(load_set_rate(&trial.plan.load, text));
+    assert_int_equal(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults),
+                     error == NULL);
+    assert_int_equal(trial.faults.n, 1);
+    assert_string_equal(trial.faults.items[0].text, error ? error : warning);
+    load_fini(&trial.plan.load);
+    end(&trial);
+}
+
+static void test_loads_that_do_not_go_together(void **state)
+{
+    (void)state;
+    makes("run u --rate 5", NULL, "a rate needs a duration or a number of iterations", NULL);
+    makes("run u", "5", "a rate needs a duration or a number of iterations", NULL);
+    makes("run u -e 5 -d 5", "5", "--rampup does not go with the plan's rate", NULL);
+    makes("run u -e 5", "1s:5", "--rampup does not go with the plan's stages", NULL);
+    makes("run u -d 5", "1s:5", "--duration does not go with the plan's stages", NULL);
+    makes("run u -p 5", "1s:5", "--concurrency does not go with stages of users", NULL);
+    makes("run u -p 5 --stages 1s:5", NULL, "--concurrency does not go with stages of users", NULL);
+    makes("run u --rate 5 -d 5", NULL, NULL, "the plan's rampup does nothing with a rate");
+    makes("run u --stages 5:5", NULL, NULL, "the plan's rampup does nothing with stages");
+    makes("run u -d 5", "5", NULL, "the plan's pacing does nothing with a rate");
+    makes("run u --arrival poisson", NULL, NULL, "--arrival does nothing without a rate");
+    makes("run u --when-late queue", "1s:5", NULL, "--when-late does nothing without a rate");
+    makes("run u --timer spin", NULL, NULL, "--timer spin does nothing without a rate");
+    makes("run u", NULL, NULL, "the plan's arrival does nothing without a rate");
+    makes("run u", NULL, NULL, "the plan's when_late does nothing without a rate");
 }
 
 static void test_color(void **state)
@@ -276,6 +429,9 @@ int main(void)
         cmocka_unit_test(test_flags_beat_the_plan),
         cmocka_unit_test(test_what_is_printed),
         cmocka_unit_test(test_cross_checks),
+        cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_load_reaches_the_run),
+        cmocka_unit_test(test_loads_that_do_not_go_together),
         cmocka_unit_test(test_color),
     };
 
