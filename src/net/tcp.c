@@ -9,6 +9,9 @@
 #include "base/sanitizer.h"
 #include "net/weather.h"
 
+/* What a thread's sockets may hold back in the kernel before they wake it, all together and each.
+ */
+#define LOWAT_BUDGET (64u << 20)
 #define LOWAT_MAX (1u << 20)
 #define PARTS_MAX 8
 
@@ -60,13 +63,28 @@ static void tcp_ready(struct watcher *watcher, unsigned events)
     tcp->stream.ready(&tcp->stream, events);
 }
 
+/* Sockets of this thread that wait for more than a byte. */
+static _Thread_local unsigned n_raised;
+
 static void set_lowat(struct tcp *tcp, uint32_t bytes)
 {
     int value = (int)bytes;
     if (tcp->lowat != bytes &&
         setsockopt(tcp->watcher.fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value) == 0) {
+        n_raised += (bytes > 1) - (unsigned)(tcp->lowat > 1);
         tcp->lowat = bytes;
     }
+}
+
+/* With many bodies in flight each gets less; a body that has less than TCP_DISCARD_MIN left is
+ * read, so less than that would only wake more often. */
+static uint32_t lowat_for(const struct tcp *tcp, uint64_t left)
+{
+    uint32_t share = LOWAT_BUDGET / (n_raised + (tcp->lowat <= 1));
+    uint32_t most = share < TCP_DISCARD_MIN ? TCP_DISCARD_MIN
+                    : share > LOWAT_MAX     ? LOWAT_MAX
+                                            : share;
+    return left < most ? (uint32_t)left : most;
 }
 
 static enum io tcp_read(struct stream *stream, char *bytes, size_t max, size_t *got)
@@ -113,8 +131,7 @@ static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch, s
         return fail_io(tcp);
     }
     uint64_t left = max - (n > 0 ? (uint64_t)n : 0);
-    uint32_t lowat = (uint32_t)(left < LOWAT_MAX ? left : LOWAT_MAX);
-    set_lowat(tcp, left >= TCP_DISCARD_MIN && max != UINT64_MAX ? lowat : 1);
+    set_lowat(tcp, left >= TCP_DISCARD_MIN && max != UINT64_MAX ? lowat_for(tcp, left) : 1);
     *got = n > 0 ? (uint64_t)n : 0;
     return n > 0 ? IO_OK : IO_AGAIN;
 }
@@ -166,6 +183,8 @@ static void tcp_close(struct stream *stream)
     if (tcp->watcher.fd >= 0) {
         close(tcp->watcher.fd);
         tcp->watcher.fd = -1;
+        n_raised -= tcp->lowat > 1;
+        tcp->lowat = 1;
     }
 }
 

@@ -441,6 +441,43 @@ static void test_a_body_until_the_end(void **state)
     assert_int_equal(lowat(), 1); /* nobody knows what is to come: each byte wakes */
 }
 
+static int lowat_after_a_discard(struct tcp *one)
+{
+    uint64_t got = 0;
+    int value = 0;
+    socklen_t size = sizeof(value);
+
+    assert_int_equal(one->stream.ops->discard(&one->stream, 100 * MEGABYTE, scratch, SCRATCH, &got),
+                     IO_AGAIN);
+    assert_int_equal(getsockopt(one->watcher.fd, SOL_SOCKET, SO_RCVLOWAT, &value, &size), 0);
+    return value;
+}
+
+static void test_many_bodies_share_what_the_kernel_may_hold(void **state)
+{
+    enum { MANY = 200 };
+    static struct tcp many[MANY];
+    int peers[MANY];
+    struct tcp_ends ends = {.address = (const struct sockaddr *)&address,
+                            .length = sizeof(address)};
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(tcp_connect(&many[i], loop, &ends, count_and_stop), IO_AGAIN);
+        peers[i] = accept(listener, NULL, NULL);
+        assert_true(peers[i] >= 0);
+        assert_int_equal(many[i].stream.ops->connect(&many[i].stream), IO_OK);
+        assert_int_equal(lowat_after_a_discard(&many[i]),
+                         i < 64 ? MEGABYTE : 64 * MEGABYTE / (unsigned)(i + 1));
+    }
+    assert_int_equal(lowat_after_a_discard(&many[0]), 64 * MEGABYTE / MANY);
+    for (int i = 0; i < MANY; i++) {
+        many[i].stream.ops->close(&many[i].stream);
+        close(peers[i]);
+    }
+    assert_int_equal(lowat_after_a_discard(&tcp), MEGABYTE);
+}
+
 int main(void)
 {
 #define TCP_TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)
@@ -458,6 +495,7 @@ int main(void)
         CONNECTED_TEST(test_after_a_close_nothing_is_called),
         CONNECTED_TEST(test_a_body_is_thrown_away_and_no_more),
         CONNECTED_TEST(test_few_wakes_for_much),
+        CONNECTED_TEST(test_many_bodies_share_what_the_kernel_may_hold),
         CONNECTED_TEST(test_a_body_in_drips),
         CONNECTED_TEST(test_a_body_cut_short),
         CONNECTED_TEST(test_a_body_cut_short_by_a_reset),
