@@ -31,6 +31,8 @@ enum stop {
     STOP_NOW
 };
 
+#define CACHE_LINES 128 /* processors fetch 64 bytes by pairs */
+
 /* What all workers share; all of it read only but for the atomics. */
 struct shared {
     const struct run_options *options;
@@ -44,10 +46,12 @@ struct shared {
     uint64_t launch_ns; /* load begins: the warm-up, if there is one */
     uint64_t start_ns;  /* the run proper begins */
     uint64_t end_ns;    /* its time is over; UINT64_MAX: not by itself */
-    atomic_uint_fast64_t next_iteration;
-    atomic_uint_fast64_t next_warmup; /* iteration of the warm-up */
-    _Atomic enum stop stop;           /* set by the main thread */
-    atomic_bool exhausted;            /* no iterations are left */
+    /* Lines of their own: every worker writes here for each iteration, and reads what is above it
+     * for each request. */
+    _Alignas(CACHE_LINES) atomic_uint_fast64_t next_iteration;
+    atomic_uint_fast64_t next_warmup;             /* iteration of the warm-up */
+    _Alignas(CACHE_LINES) _Atomic enum stop stop; /* set by the main thread */
+    atomic_bool exhausted;                        /* no iterations are left */
     atomic_uint working;
 };
 
