@@ -131,6 +131,7 @@ static void give_up(struct exchange *exchange)
         conn_close(conn);
     } else {
         conn->session->ops->forget(conn->session, exchange);
+        pool_room_changed(conn);
     }
 }
 

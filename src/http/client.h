@@ -18,8 +18,9 @@
 #define CLIENT_READ_BUFFER (256u << 10)
 #define CLIENT_MEMOS 8          /* heads of responses that are known, by the exchange's tag */
 #define CLIENT_MAX_ORIGINS 4096 /* beyond it, those that nobody uses go */
-#define CLIENT_KNOCKING_MAX 128 /* connections at once that a server may not have accepted yet, … \
-                                 */
+#define CLIENT_KNOCKING_MAX                                                 \
+    128 /* connections at once that a server may not have accepted yet, … \
+         */
 #define CLIENT_KNOCKING_NS (10 * 1000000ULL) /* … of which it is believed after that time */
 #define CLIENT_HELD_NS 2000000000ULL         /* how long connections may be held back for others */
 #define CLIENT_BACKOFF_FROM 8                /* failures in a row */
@@ -56,8 +57,8 @@ struct origin {
     struct conn *idle;           /* carrying nothing: last in, first out */
     /* For sessions that multiplex, or may turn out to: */
     enum origin_protocol protocol;
-    struct conn *shared; /* open, carrying any number of exchanges */
-    unsigned n_shared;
+    struct conn **shared; /* open, carrying any number of exchanges: a heap (http/pool_shared.c) */
+    unsigned n_shared, max_shared;
     struct conn *loose; /* no exchange's own, and not to be taken: being opened, or retired */
     unsigned opening;   /* connections that are being opened for whoever waits */
     bool shut;          /* a new one had room for nobody: no more of them until that changes */
@@ -165,6 +166,16 @@ static inline bool origin_in_absolute_form(const struct origin *origin)
            (origin->proxy->kind == PROXY_HTTP || origin->proxy->kind == PROXY_HTTPS);
 }
 
+/* --- http/pool_shared.c: O(log n) each --- */
+
+/* Among the origin's open connections that multiplex, and out of them. */
+void pool_share(struct conn *conn);
+void pool_unshare(struct conn *conn);
+/* A connection can take more exchanges, or fewer, than it could; nothing if it is not shared. */
+void pool_room_changed(struct conn *conn);
+/* The one that can take the most; NULL if none can take any. */
+struct conn *pool_roomiest(struct origin *origin);
+
 /* --- http/pool.c --- */
 
 /* A connection that can take an exchange now: idle (taken out), or shared with capacity; or NULL.
@@ -175,7 +186,7 @@ struct conn *pool_take(struct origin *origin, bool fresh);
 void pool_put(struct conn *conn);
 /* Puts it, or moves it, among the loose. */
 void pool_loosen(struct conn *conn);
-/* Takes it out of where it is. */
+/* Takes it out of where it is, if it is anywhere. */
 void pool_remove(struct conn *conn);
 /* Has the exchange wait for a shared connection, and opens one if that is needed. */
 void pool_wait(struct origin *origin, struct exchange *exchange);

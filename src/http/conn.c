@@ -30,9 +30,7 @@ void conn_close(struct conn *conn)
     if (conn->state == CONN_CLOSED) {
         return;
     }
-    if (conn->list) {
-        pool_remove(conn);
-    }
+    pool_remove(conn);
     resolver_cancel(&conn->lookup);
     timer_stop(&conn->deadline);
     timer_stop(&conn->attempt);
@@ -82,14 +80,15 @@ void conn_stream_done(struct conn *conn, struct exchange *exchange, uint64_t now
     conn->reused = true;
     conn->origin->failures = 0;
     exchange->conn = NULL;
+    pool_room_changed(conn);
     client_response(exchange, now_ns);
 }
 
 void conn_stream_failed(struct conn *conn, struct exchange *exchange, const struct failure *failure,
                         bool retry, uint64_t now_ns)
 {
-    (void)conn;
     exchange->conn = NULL;
+    pool_room_changed(conn);
     client_failed(exchange, failure, retry, now_ns);
 }
 
@@ -98,6 +97,7 @@ void conn_capacity_changed(struct conn *conn, uint64_t now_ns)
     if (conn->settling) {
         conn_settled(conn, now_ns);
     } else if (conn->shared) {
+        pool_room_changed(conn);
         pool_serve(conn, now_ns);
     }
 }
@@ -177,6 +177,7 @@ void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns)
         conn_tell_phases(conn, exchange);
     }
     conn->session->ops->submit(conn->session, exchange, head, exchange->body);
+    pool_room_changed(conn);
 }
 
 /* --- reading --- */

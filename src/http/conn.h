@@ -41,7 +41,7 @@ struct conn {
     bool phases_told;
     bool
         settling; /* open, counted in origin->opening: its session has not said yet what it takes */
-    bool shared;  /* in the origin's list of shared connections */
+    bool shared;  /* in the origin's heap of shared connections */
     bool reused;  /* it has carried an exchange before the present one */
     uint64_t tried; /* addresses, while opening: a bit each */
     unsigned first_address, address;
@@ -54,6 +54,7 @@ struct conn {
     struct lookup lookup;
     struct conn **list;       /* of the origin, in which it is; NULL: none */
     struct conn *prev, *next; /* there */
+    unsigned place, room;     /* while shared: in the heap, and how many more it takes */
     struct task release;
     struct task more;  /* reads on what tls has already taken from the kernel */
     struct task flush; /* has the session write what it has gathered */

@@ -19,23 +19,12 @@ struct conn *pool_take(struct origin *origin, bool fresh)
         conn->reused = true;
         return conn;
     }
-    /* The one with the most room: so they share the load. */
-    unsigned most = 0;
-    for (struct conn *shared = origin->shared; shared; shared = shared->next) {
-        unsigned room = shared->session->ops->capacity(shared->session);
-        if (room > most) {
-            most = room;
-            conn = shared;
-        }
-    }
-    return conn;
+    return pool_roomiest(origin); /* so they share the load */
 }
 
 static void add_to(struct conn **list, struct conn *conn)
 {
-    if (conn->list) {
-        pool_remove(conn);
-    }
+    pool_remove(conn);
     conn->list = list;
     conn->prev = NULL;
     conn->next = *list;
@@ -49,10 +38,9 @@ void pool_put(struct conn *conn)
 {
     struct origin *origin = conn->origin;
     if (conn->session->ops->multiplexes) {
-        add_to(&origin->shared, conn);
-        conn->shared = true;
+        pool_remove(conn);
         conn->state = CONN_ACTIVE;
-        origin->n_shared++;
+        pool_share(conn);
     } else {
         add_to(&origin->idle, conn);
         conn->state = CONN_IDLE;
@@ -76,9 +64,7 @@ void pool_queue(struct conn *conn)
     if (!last) {
         add_to(&origin->queue, conn);
     } else {
-        if (conn->list) {
-            pool_remove(conn);
-        }
+        pool_remove(conn);
         conn->list = &origin->queue;
         conn->prev = last;
         last->next = conn;
@@ -88,6 +74,12 @@ void pool_queue(struct conn *conn)
 
 void pool_remove(struct conn *conn)
 {
+    if (conn->shared) {
+        pool_unshare(conn);
+    }
+    if (!conn->list) {
+        return;
+    }
     if (conn->origin->queue_end == conn) {
         conn->origin->queue_end = conn->prev;
     }
@@ -101,11 +93,7 @@ void pool_remove(struct conn *conn)
     }
     conn->list = NULL;
     conn->prev = conn->next = NULL;
-    if (conn->shared) {
-        conn->shared = false;
-        conn->origin->n_shared--;
-        conn->origin->shut = false;
-    } else if (conn->state == CONN_IDLE) {
+    if (conn->state == CONN_IDLE) {
         conn->state = CONN_ACTIVE;
     }
 }
@@ -231,6 +219,7 @@ static void origin_free(struct origin *origin)
     free(origin->addresses);
     free(origin->uses);
     free(origin->told);
+    free(origin->shared);
     free(origin);
 }
 
@@ -240,8 +229,8 @@ static void close_idle(struct origin *origin)
     while (origin->idle) {
         conn_close(origin->idle);
     }
-    while (origin->shared) {
-        conn_close(origin->shared);
+    while (origin->n_shared) {
+        conn_close(origin->shared[0]);
     }
     while (origin->loose) {
         conn_close(origin->loose);

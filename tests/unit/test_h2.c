@@ -124,11 +124,10 @@ static int unmake_h2(void **state)
 
 static struct conn *only_conn(void)
 {
-    struct conn *conn = client_origin(client, false, STR("127.0.0.1"), port, false)->shared;
+    const struct origin *origin = client_origin(client, false, STR("127.0.0.1"), port, false);
 
-    assert_non_null(conn);
-    assert_null(conn->next);
-    return conn;
+    assert_int_equal(origin->n_shared, 1);
+    return origin->shared[0];
 }
 
 static void one_connection_for_all(void **state)
