@@ -20,7 +20,7 @@ static bool is_word(struct str s)
     static const char *const words[] = {"null", "~", "true", "false", "yes",   "no",    "on",
                                         "off",  "y", "n",    ".inf",  "-.inf", "+.inf", ".nan"};
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+    for (size_t i = 0; s.n <= STR("false").n && i < sizeof(words) / sizeof(*words); i++) {
         if (str_eq_nocase(s, str_of(words[i])))
             return true;
     }
@@ -112,8 +112,13 @@ static bool must_escape(uint32_t code)
 static enum style choose(struct str text, bool keep_type)
 {
     for (size_t at = 0, len; at < text.n; at += len) {
-        uint32_t code = utf8_decode(str_skip(text, at), &len);
+        uint32_t code;
 
+        if (text.p[at] >= ' ' && text.p[at] <= '~') {
+            len = 1;
+            continue;
+        }
+        code = utf8_decode(str_skip(text, at), &len);
         if (must_escape(code) || code == UINT32_MAX)
             return DOUBLE;
     }

@@ -7,6 +7,10 @@
 
 #include "base/mem.h"
 
+/* Pieces that are kept for their memory, so that a long run does not allocate all the time. */
+#define SPARE_PIECES 8
+#define SPARE_BYTES (128u << 10)
+
 struct piece {
     struct piece *next;
     enum output output;
@@ -18,6 +22,9 @@ struct outbox {
     pthread_cond_t room;
     struct piece *first, **end;
     size_t bytes;
+    struct piece *taken; /* the main thread may still be looking at it */
+    struct piece *spare;
+    unsigned n_spare;
     int fd;
 };
 
@@ -35,16 +42,24 @@ struct outbox *outbox_new(void)
     return outbox;
 }
 
+static void pieces_free(struct piece *piece)
+{
+    while (piece) {
+        struct piece *next = piece->next;
+        buf_fini(&piece->text);
+        free(piece);
+        piece = next;
+    }
+}
+
 void outbox_free(struct outbox *outbox)
 {
-    enum output output;
-    struct buf text;
     if (!outbox) {
         return;
     }
-    while (outbox_take(outbox, &output, &text)) {
-        buf_fini(&text);
-    }
+    pieces_free(outbox->first);
+    pieces_free(outbox->taken);
+    pieces_free(outbox->spare);
     close(outbox->fd);
     pthread_cond_destroy(&outbox->room);
     pthread_mutex_destroy(&outbox->lock);
@@ -63,45 +78,77 @@ void outbox_notify(struct outbox *outbox)
     (void)ignored;
 }
 
+/* An empty piece, with the lock held. */
+static struct piece *piece_new(struct outbox *outbox)
+{
+    struct piece *piece = outbox->spare;
+    if (piece) {
+        outbox->spare = piece->next;
+        outbox->n_spare--;
+    } else {
+        piece = xmalloc(sizeof *piece);
+        buf_init(&piece->text, BUF_NO_MAX);
+    }
+    piece->next = NULL;
+    return piece;
+}
+
+/* The piece is not needed any more, with the lock held. */
+static void piece_done(struct outbox *outbox, struct piece *piece)
+{
+    if (outbox->n_spare == SPARE_PIECES) {
+        pieces_free(piece);
+        return;
+    }
+    buf_reset(&piece->text);
+    buf_shrink(&piece->text, SPARE_BYTES);
+    piece->next = outbox->spare;
+    outbox->spare = piece;
+    outbox->n_spare++;
+}
+
 void outbox_put(struct outbox *outbox, enum output output, struct buf *text)
 {
     size_t max = text->max;
-    struct piece *piece = xmalloc(sizeof *piece);
-    *piece = (struct piece){.output = output, .text = *text};
     pthread_mutex_lock(&outbox->lock);
     while (outbox->bytes >= OUTBOX_MAX_BYTES) {
         pthread_cond_wait(&outbox->room, &outbox->lock);
     }
+    struct piece *piece = piece_new(outbox);
+    struct buf empty = piece->text;
+    piece->output = output;
+    piece->text = *text;
     *outbox->end = piece;
     outbox->end = &piece->next;
     outbox->bytes += piece->text.n;
     pthread_mutex_unlock(&outbox->lock);
     outbox_notify(outbox);
-    buf_init(text, max);
+    *text = empty;
+    text->max = max;
 }
 
-bool outbox_take(struct outbox *outbox, enum output *output, struct buf *text)
+bool outbox_take(struct outbox *outbox, enum output *output, struct str *text)
 {
     /* Cleared first: what is put from here on makes it readable again. */
     uint64_t count;
     ssize_t ignored = read(outbox->fd, &count, sizeof count);
     (void)ignored;
     pthread_mutex_lock(&outbox->lock);
-    struct piece *piece = outbox->first;
+    if (outbox->taken) {
+        piece_done(outbox, outbox->taken);
+    }
+    struct piece *piece = outbox->taken = outbox->first;
     if (piece) {
         outbox->first = piece->next;
+        piece->next = NULL;
         if (!outbox->first) {
             outbox->end = &outbox->first;
         }
         outbox->bytes -= piece->text.n;
         pthread_cond_broadcast(&outbox->room);
+        *output = piece->output;
+        *text = buf_str(&piece->text);
     }
     pthread_mutex_unlock(&outbox->lock);
-    if (!piece) {
-        return false;
-    }
-    *output = piece->output;
-    *text = piece->text;
-    free(piece);
-    return true;
+    return piece != NULL;
 }

@@ -24,10 +24,12 @@ int outbox_fd(const struct outbox *outbox);
 /* Any thread, async-signal-safe. */
 void outbox_notify(struct outbox *outbox);
 
-/* Worker: hands over the text (the buffer is empty afterwards). */
+/* Worker: hands over the text. The buffer is empty afterwards; it may have got the memory of a
+ * piece that has been written. */
 void outbox_put(struct outbox *outbox, enum output output, struct buf *text);
 
-/* Main thread: the next piece, which the taker frees with buf_fini; false if there is none. */
-bool outbox_take(struct outbox *outbox, enum output *output, struct buf *text);
+/* Main thread: the next piece, which is the outbox's and stays until the next call; false if there
+ * is none. */
+bool outbox_take(struct outbox *outbox, enum output *output, struct str *text);
 
 #endif

@@ -64,11 +64,10 @@ static void stop_workers(struct shared *shared, struct worker *workers, enum sto
 static bool write_pieces(struct shared *shared)
 {
     enum output output;
-    struct buf text;
+    struct str text;
     bool written = true;
     while (outbox_take(shared->outbox, &output, &text)) {
-        written &= shared->options->write(shared->options->ctx, output, buf_str(&text));
-        buf_fini(&text);
+        written &= shared->options->write(shared->options->ctx, output, text);
     }
     return written;
 }

@@ -42,30 +42,29 @@ static void put(enum output output, const char *text)
     buf_init(&buf, 12345);
     buf_add_str(&buf, str_of(text));
     outbox_put(outbox, output, &buf);
-    assert_null(buf.p);
     assert_int_equal(buf.n, 0);
     assert_int_equal(buf.max, 12345);
+    buf_fini(&buf);
 }
 
 static void expect(enum output expected, const char *text)
 {
     enum output output;
-    struct buf buf;
+    struct str piece;
 
-    assert_true(outbox_take(outbox, &output, &buf));
+    assert_true(outbox_take(outbox, &output, &piece));
     assert_int_equal(output, expected);
-    assert_true(str_eq(buf_str(&buf), str_of(text)));
-    buf_fini(&buf);
+    assert_true(str_eq(piece, str_of(text)));
 }
 
 static void test_pieces_come_in_order(void **state)
 {
     enum output output;
-    struct buf buf;
+    struct str piece;
 
     (void)state;
     assert_false(readable());
-    assert_false(outbox_take(outbox, &output, &buf));
+    assert_false(outbox_take(outbox, &output, &piece));
     put(OUTPUT_OUT, "one");
     put(OUTPUT_ERR, "two");
     assert_true(readable());
@@ -73,7 +72,7 @@ static void test_pieces_come_in_order(void **state)
     put(OUTPUT_REPORT, "three");
     expect(OUTPUT_ERR, "two");
     expect(OUTPUT_REPORT, "three");
-    assert_false(outbox_take(outbox, &output, &buf));
+    assert_false(outbox_take(outbox, &output, &piece));
     assert_false(readable());
     put(OUTPUT_OUT, "four");
     expect(OUTPUT_OUT, "four");
@@ -82,13 +81,13 @@ static void test_pieces_come_in_order(void **state)
 static void test_a_notice_makes_it_readable(void **state)
 {
     enum output output;
-    struct buf buf;
+    struct str piece;
 
     (void)state;
     outbox_notify(outbox);
     outbox_notify(outbox);
     assert_true(readable());
-    assert_false(outbox_take(outbox, &output, &buf));
+    assert_false(outbox_take(outbox, &output, &piece));
     assert_false(readable());
 }
 
@@ -96,6 +95,59 @@ static void test_what_nobody_takes_is_freed(void **state)
 {
     (void)state;
     put(OUTPUT_OUT, "left behind");
+}
+
+/* What has been taken stays until the next call; from then on its memory is used again. */
+static void test_memory_comes_back(void **state)
+{
+    enum output output;
+    struct str piece;
+    struct buf buf;
+    const char *memory;
+
+    (void)state;
+    buf_init(&buf, 12345);
+    buf_add_str(&buf, STR("first"));
+    memory = buf.p;
+    outbox_put(outbox, OUTPUT_OUT, &buf);
+    assert_null(buf.p);
+    assert_true(outbox_take(outbox, &output, &piece) && piece.p == memory);
+    buf_add_str(&buf, STR("second"));
+    outbox_put(outbox, OUTPUT_OUT, &buf);
+    assert_null(buf.p);
+    assert_true(str_eq(piece, STR("first")));
+    expect(OUTPUT_OUT, "second");
+    buf_add_str(&buf, STR("third"));
+    outbox_put(outbox, OUTPUT_ERR, &buf);
+    assert_ptr_equal(buf.p, memory);
+    assert_int_equal(buf.n, 0);
+    assert_int_equal(buf.max, 12345);
+    expect(OUTPUT_ERR, "third");
+    buf_fini(&buf);
+}
+
+/* A large one is not kept, nor more than a few. */
+static void test_memory_is_given_back(void **state)
+{
+    enum output output;
+    struct str piece;
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, BUF_NO_MAX);
+    buf_add_fill(&buf, 'x', 1u << 20);
+    outbox_put(outbox, OUTPUT_OUT, &buf);
+    assert_true(outbox_take(outbox, &output, &piece) && piece.n == 1u << 20);
+    assert_false(outbox_take(outbox, &output, &piece));
+    buf_add_char(&buf, 'y');
+    outbox_put(outbox, OUTPUT_OUT, &buf);
+    assert_null(buf.p);
+    expect(OUTPUT_OUT, "y");
+    for (unsigned i = 0; i < 100; i++)
+        put(OUTPUT_OUT, "many");
+    for (unsigned i = 0; i < 100; i++)
+        expect(OUTPUT_OUT, "many");
+    assert_false(outbox_take(outbox, &output, &piece));
 }
 
 /* --- threads --- */
@@ -117,6 +169,7 @@ static void *write_much(void *ctx)
         buf_add_fill(&buf, '.', PIECE - 2);
         outbox_put(outbox, OUTPUT_OUT, &buf);
     }
+    buf_fini(&buf);
     return NULL;
 }
 
@@ -138,35 +191,33 @@ static void test_a_full_queue_is_waited_for(void **state)
     pthread_t threads[WRITERS];
     unsigned next[WRITERS] = {0}, total = 0;
     enum output output;
-    struct buf buf;
+    struct str piece;
 
     (void)state;
     start(threads);
     while (total < WRITERS * PIECES) {
         wait_readable();
-        while (outbox_take(outbox, &output, &buf)) {
-            unsigned who = (unsigned char)buf.p[0];
+        while (outbox_take(outbox, &output, &piece)) {
+            unsigned who = (unsigned char)piece.p[0];
 
             assert_true(who < WRITERS);
-            assert_int_equal(buf.n, PIECE);
-            assert_int_equal((unsigned char)buf.p[1], next[who]++); /* each one's in order */
+            assert_int_equal(piece.n, PIECE);
+            assert_int_equal((unsigned char)piece.p[1], next[who]++); /* each one's in order */
             total++;
-            buf_fini(&buf);
         }
     }
     for (int i = 0; i < WRITERS; i++)
         pthread_join(threads[i], NULL);
-    assert_false(outbox_take(outbox, &output, &buf));
+    assert_false(outbox_take(outbox, &output, &piece));
 }
 
 int main(void)
 {
 #define OUTBOX_TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)
     const struct CMUnitTest tests[] = {
-        OUTBOX_TEST(test_pieces_come_in_order),
-        OUTBOX_TEST(test_a_notice_makes_it_readable),
-        OUTBOX_TEST(test_what_nobody_takes_is_freed),
-        OUTBOX_TEST(test_a_full_queue_is_waited_for),
+        OUTBOX_TEST(test_pieces_come_in_order),       OUTBOX_TEST(test_a_notice_makes_it_readable),
+        OUTBOX_TEST(test_what_nobody_takes_is_freed), OUTBOX_TEST(test_memory_comes_back),
+        OUTBOX_TEST(test_memory_is_given_back),       OUTBOX_TEST(test_a_full_queue_is_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
