@@ -20,7 +20,9 @@ static bool is_word(struct str s)
     static const char *const words[] = {"null", "~", "true", "false", "yes",   "no",    "on",
                                         "off",  "y", "n",    ".inf",  "-.inf", "+.inf", ".nan"};
 
-    for (size_t i = 0; s.n <= STR("false").n && i < sizeof(words) / sizeof(*words); i++) {
+    if (s.n > STR("false").n || !memchr("~.+-NnTtFfYyOo", *s.p, 14))
+        return false;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (str_eq_nocase(s, str_of(words[i])))
             return true;
     }
