@@ -19,7 +19,7 @@ class Sample:
     `requests` is the server's count; user and system time are the tool's own (getrusage of the
     ended process and its children), `server` is the server's; `rss_kb` is the largest resident set.
     """
-    requests: int
+    requests: float
     seconds: float
     user: float
     system: float
@@ -104,13 +104,14 @@ def settle(server):
         time.sleep(0.02)
 
 
-def sample(binary, server, argv, cpus, copies=1, stdout=None):
-    """One run: a Sample. Raises Failed."""
+def sample(binary, server, argv, cpus, copies=1, stdout=None, cut_off=0):
+    """One run: a Sample. The requests that were `cut_off` at its end count for half, as they were
+    somewhere between their beginning and their end. Raises Failed."""
     settle(server)
     before, server_before = server.status(), server.cpu_us()
     with Run(binary, argv, cpus, copies, stdout or subprocess.DEVNULL) as run:
         used = run.figures()
-    requests = server.status()["requests"] - before["requests"]
+    requests = server.status()["requests"] - before["requests"] - cut_off / 2
     if requests <= 0:
         raise Failed("sent nothing")
     return Sample(requests, used["wall_ns"] / 1e9, used["user_us"] / requests,

@@ -91,8 +91,10 @@ class Server:
                         folder / "key.pem", "-out", self.cert], check=True, capture_output=True)
         for _ in range(5):
             self.ports = dict(zip(("http", "https", "h2"), free_ports(3)))
+            user = "user root;" if os.geteuid() == 0 else ""  # `folder` is closed to others
             (folder / "nginx.conf").write_text(CONFIG.format(
-                dir=folder, user="user root;" if os.geteuid() == 0 else "", workers=workers, files=20000, connections=19500, **self.ports))
+                dir=folder, user=user, workers=workers, files=20000, connections=19500,
+                **self.ports))
             self.process = subprocess.Popen(
                 [shutil.which("nginx") or "/usr/sbin/nginx", "-p", folder, "-c",
                  folder / "nginx.conf", "-e", folder / "error.log"], stdin=subprocess.DEVNULL)

@@ -54,9 +54,29 @@ def rows(columns, results, base):
         yield row
 
 
-def markdown(columns, results, base):
+def summary(done, setup, key):
+    """Lines of one table for many works: driller's figure, and its share of each tool's. done: what
+    a call has measured, each with work, setup and tools: {name: [figures]}."""
+    def others(d):
+        return [name for name in d["tools"] if not name.startswith("driller")]
+
+    done = [d for d in done if d["setup"] == setup and others(d) and
+            key in d["tools"].get("driller", [{}])[0]]
+    names = dict.fromkeys(name for d in done for name in others(d))
+    lines = [["work", "driller", *names]]
+    for d in done:
+        mine = d["tools"]["driller"]
+        median = statistics.median(run[key] for run in mine)
+        line = [d["work"], f"{median:,.0f}" if median >= 1000 else f"{median:.2f}"]
+        for name in names:
+            shares = [m[key] / its[key] for m, its in zip(mine, d["tools"].get(name, []))]
+            line.append(f"{statistics.median(shares):.2f}" if shares else "")
+        lines.append(line)
+    return lines if done else []
+
+
+def markdown(lines):
     """A table in Markdown that can be read as it is."""
-    lines = list(rows(columns, results, base))
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
 
     def join(cells):

@@ -23,7 +23,7 @@ class Work:
     users: int = 64
     post: int = 0            # bytes of a body to send
     reconnect: bool = False  # the server closes after each answer
-    streams: int = 1         # HTTP/2: requests at once on a connection; users = streams × connections
+    streams: int = 1         # HTTP/2: requests at once on a connection
     plan: str = ""           # a plan of peers.py in place of one request
     factor: int = 1          # its runs are so much longer than others
     setups: tuple = ("one", "two")
@@ -88,7 +88,7 @@ def works():
     for size in (3, 8 << 10, 64 << 10, 512 << 10, 1 << 20, 2 << 20, 10 << 20):
         yield Work(f"body-{size_name(size)}", f"GET, body of {size_text(size)}, 16 users",
                    ("driller", "floor", "wrk", "h2load", "bombardier", "oha", "k6"), size=size,
-                   users=16)
+                   users=16, factor=2 if size >= 2 << 20 else 1)
     for size in (1 << 10, 64 << 10):
         yield Work(f"post-{size_name(size)}", f"POST of {size_text(size)}, 64 users",
                    ("driller", "floor", "wrk", "h2load", "ab", "hey", "bombardier", "oha", "k6"),
@@ -98,7 +98,7 @@ def works():
     for size in (3, 8 << 10, 64 << 10, 512 << 10, 2 << 20, 10 << 20):
         yield Work(f"workers-{size_name(size)}", f"two workers against two processes, body of "
                    f"{size_text(size)}, 64 users", ("driller-w2", "driller-2x"), size=size,
-                   workers=2, setups=("all",))
+                   workers=2, setups=("all",), factor=2 if size >= 2 << 20 else 1)
     yield Work("idle", "memory of an idle connection with its user",
                ("driller", "original"), plan="idle", special="idle", columns="idle", setups=("two",))
     yield Work("idle-tls", "memory of an idle TLS connection with its user",
@@ -108,8 +108,8 @@ def works():
                ("driller", "driller-plan", "floor", "wrk", "hey", "oha", "k6", "original"),
                special="start", columns="start", setups=("two",))
     yield Work("start-tls", "start to the first request, https",
-               ("driller", "wrk", "hey", "oha", "k6"), kind="https", special="start", columns="start",
-               setups=("two",))
+               ("driller", "wrk", "hey", "oha", "k6"), kind="https", special="start",
+               columns="start", setups=("two",))
     yield Work("csv", "plan over a CSV file of a million rows: start to the first request, memory",
                ("driller", "original"), special="csv", columns="csv", setups=("two",))
 

@@ -30,7 +30,8 @@ def test_every_set_up_of_a_work(bench, tmp_path):
                  tmp_path / "history")
     assert done.returncode == 0, done.stderr
     titles = [line.split("**")[1] for line in done.stdout.splitlines() if line.startswith("**")]
-    assert titles == ["get@4", "get@4", "plan@4", "plan@4"]
+    assert titles == ["get@4", "get@4", "plan@4", "plan@4", "Requests a second",
+                      "CPU for a request", "CPU for a request"]
     rows = [line for line in done.stdout.splitlines() if line.startswith(("| driller ", "| floor "))]
     assert len(rows) == 8
     history = [json.loads(line) for line in (tmp_path / "history").read_text().splitlines()]
