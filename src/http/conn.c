@@ -31,7 +31,9 @@ void conn_close(struct conn *conn)
         return;
     }
     pool_remove(conn);
-    resolver_cancel(&conn->lookup);
+    if (conn->turn < TURN_KNOCKS) {
+        resolver_cancel(&conn->lookup);
+    }
     timer_stop(&conn->deadline);
     timer_stop(&conn->attempt);
     conn_turn_over(conn);

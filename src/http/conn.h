@@ -50,8 +50,10 @@ struct conn {
     uint64_t phases[EXCHANGE_TLS + 1]; /* of the opening, for the first exchange */
     struct timer deadline;             /* of the opening */
     struct timer attempt;              /* of one address, while there are others */
-    struct timer knock;                /* how long it counts as not accepted yet */
-    struct lookup lookup;
+    union {
+        struct lookup lookup; /* before TURN_KNOCKS */
+        struct timer knock;   /* from it on: how long it counts as not accepted yet */
+    };
     struct conn **list;       /* of the origin, in which it is; NULL: none */
     struct conn *prev, *next; /* there */
     unsigned place, room;     /* while shared: in the heap, and how many more it takes */

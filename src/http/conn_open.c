@@ -394,7 +394,7 @@ static void knock(struct conn *conn, uint64_t now_ns)
 {
     conn->turn = TURN_KNOCKS;
     has_come(conn->origin, conn->client, now_ns);
-    conn->knock.fire = knocked;
+    conn->knock = (struct timer){.fire = knocked};
     timer_start(loop_timers(conn->client->loop, CLIENT_KNOCKING_NS), &conn->knock, now_ns);
     conn->phase_start_ns = now_ns;
     conn->first_address = conn->origin->next_address++;
@@ -418,8 +418,10 @@ void conn_turn_over(struct conn *conn)
     if (turn < TURN_KNOCKS) {
         has_come(origin, conn->client, clock_ns());
     }
-    if (turn == TURN_NEXT || turn == TURN_KNOCKS) {
+    if (turn == TURN_KNOCKS) {
         timer_stop(&conn->knock);
+    }
+    if (turn == TURN_NEXT || turn == TURN_KNOCKS) {
         origin->knocking--;
         if (next) {
             pool_remove(next);
