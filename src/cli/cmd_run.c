@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/help.h"
 #include "cli/listing.h"
+#include "cli/live.h"
 #include "cli/printer.h"
 #include "cli/settings.h"
 #include "cli/source.h"
@@ -19,6 +20,7 @@
 #include "plan/plan.h"
 #include "run/run.h"
 #include "stats/compare.h"
+#include "stats/verdict.h"
 
 struct job {
     const struct arguments *arguments;
@@ -31,6 +33,7 @@ struct job {
     struct settings settings;
     struct wire wire;
     struct baseline *baseline;
+    struct live live;
     struct printer printer;
     struct run_result result;
 };
@@ -151,11 +154,44 @@ static bool open_report(struct job *job)
     job->printer.report_path = text_of(job, OPT_REPORT);
     if (!job->printer.report_path)
         return true;
-    job->printer.report = report_open(job->printer.report_path, &why);
+    job->printer.report = outfile_open(job->printer.report_path, &why);
     if (!job->printer.report)
         faults_error(&job->faults, PLACE_NONE, NULL, "couldn't open the report %s: %s",
                      job->printer.report_path, why);
     return job->printer.report;
+}
+
+static bool open_timeline(struct job *job)
+{
+    const char *path = text_of(job, OPT_TIMELINE), *why;
+
+    if (!path || live_open(&job->live, path, &why))
+        return true;
+    faults_error(&job->faults, PLACE_NONE, NULL, "couldn't open the time line %s: %s", path, why);
+    return false;
+}
+
+/* What of the run is shown and written while it goes on. */
+static bool prepare_live(struct job *job)
+{
+    const struct color_env env = {getenv("NO_COLOR"), getenv("CLICOLOR_FORCE"), getenv("TERM")};
+    const struct terminals terminals = {
+        .out = isatty(STDOUT_FILENO),
+        .err = isatty(STDERR_FILENO),
+        .dumb = env.term && strcmp(env.term, "dumb") == 0,
+    };
+    struct live *live = &job->live;
+
+    live->progress = settings_progress(job->arguments, &job->settings, &terminals);
+    live->on_terminal = terminals.err && !terminals.dumb;
+    live->out_is_terminal = terminals.out;
+    live->utf8 = live_utf8();
+    live->style.color = settings_color((enum color)job->arguments->options[OPT_COLOR].whole,
+                                       live->on_terminal, &env);
+    live->goal =
+        (struct progress_goal){settings_length(&job->settings), job->settings.run.iterations};
+    return settings_time(job->arguments, live->progress, &job->settings, &job->faults) &&
+           open_timeline(job);
 }
 
 static bool read_baseline(struct job *job)
@@ -175,7 +211,12 @@ static bool prepare(struct job *job)
     return settings_make(job->arguments, job->plan, &job->settings, &job->faults) &&
            wire_make(job->arguments, job->plan, &job->wire, &job->settings.run.client,
                      &job->faults) &&
-           read_baseline(job) && check_descriptors(job) && open_report(job);
+           read_baseline(job) && check_descriptors(job) && open_report(job) && prepare_live(job);
+}
+
+static void tick(void *ctx, const struct run_now *now)
+{
+    live_tick(((struct printer *)ctx)->live, now);
 }
 
 static void init_printer(struct job *job)
@@ -186,6 +227,7 @@ static void init_printer(struct job *job)
     bool is_terminal = isatty(json ? STDERR_FILENO : STDOUT_FILENO);
     struct printer *printer = &job->printer;
 
+    printer->live = &job->live;
     printer->lines = json ? OUTPUT_ERR : OUTPUT_OUT;
     printer->quiet = json || asked(job, OPT_QUIET);
     printer->verbose = job->settings.run.wants_verbose;
@@ -197,6 +239,7 @@ static void init_printer(struct job *job)
     job->settings.run.seed = job->seed;
     job->settings.run.format = printer_format;
     job->settings.run.write = printer_write;
+    job->settings.run.tick = tick;
     job->settings.run.ctx = printer;
     job->settings.run.reader_fd = STDOUT_FILENO;
 }
@@ -221,7 +264,7 @@ static void close_report(struct job *job, bool commit)
 
     if (!printer->report)
         return;
-    if (!report_close(printer->report, commit && !printer->report_failed, &why) &&
+    if (!outfile_close(printer->report, commit && !printer->report_failed, &why) &&
         !printer->report_failed) {
         console_error("couldn't write the report %s: %s", printer->report_path, why);
         printer->report_failed = true;
@@ -272,6 +315,19 @@ static bool print_results(struct job *job, const struct snapshot *snapshot)
     return !slower;
 }
 
+/* Are the figures the tool's own? */
+static void print_warnings(struct job *job, const struct snapshot *snapshot)
+{
+    struct verdict verdict;
+
+    verdict_make(&verdict, snapshot);
+    for (size_t i = 0; i < verdict.n; i++)
+        faults_warning(&job->faults, PLACE_NONE, NULL,
+                       "the figures are the load generator's, not the server's: %s",
+                       verdict.warnings[i]);
+    print_faults(job);
+}
+
 static void print_failures(const struct run_result *result)
 {
     if (result->assertions_failed)
@@ -295,17 +351,27 @@ static int finish(struct job *job, struct snapshot *snapshot)
         snapshot->version = help_version();
     if (result->reader_gone && job->printer.status == CLI_OK)
         job->printer.status = CLI_PIPE_GONE;
+    live_close(&job->live, snapshot->timeline);
     keep_report(job);
     failed = !print_results(job, snapshot);
-    if (printer->status != CLI_PIPE_GONE)
+    if (printer->status != CLI_PIPE_GONE) {
+        print_warnings(job, snapshot);
         print_failures(result);
+    }
     if (result->signal)
         return 128 + result->signal;
     if (printer->status != CLI_OK)
         return printer->status;
-    failed |= printer->report_failed || result->assertions_failed || result->abandoned ||
-              result->not_sent;
+    failed |= printer->report_failed || job->live.failed || result->assertions_failed ||
+              result->abandoned || result->not_sent;
     return failed ? CLI_FAILED : CLI_OK;
+}
+
+/* There is no run, and nothing to write of it. */
+static void drop_files(struct job *job)
+{
+    live_close(&job->live, NULL);
+    close_report(job, false);
 }
 
 static int run_job(struct job *job)
@@ -315,14 +381,15 @@ static int run_job(struct job *job)
     int status = CLI_FAILED;
 
     if (!print_banner(job)) {
-        close_report(job, false);
+        drop_files(job);
         return job->printer.status;
     }
+    live_start(&job->live);
     if (run(&job->settings.run, &snapshot, &job->result, &why)) {
         status = finish(job, &snapshot);
         snapshot_fini(&snapshot);
     } else {
-        close_report(job, false);
+        drop_files(job);
         console_error("%s", why);
     }
     return status;
@@ -335,8 +402,10 @@ static int execute(struct job *job)
     print_faults(job);
     if (asked(job, OPT_LIST_TAGS) || asked(job, OPT_LIST_TASKS))
         return print_listing(job);
-    if (!prepare(job))
+    if (!prepare(job)) {
+        drop_files(job);
         return CLI_FAILED;
+    }
     print_faults(job);
     init_printer(job);
     return run_job(job);

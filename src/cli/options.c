@@ -501,6 +501,36 @@ const struct option option_table[OPT_COUNT] = {
             .max = 1e12,
             .summary = "how much slower a step's mean may be",
         },
+    [OPT_TIMELINE] =
+        {
+            .name = "--timeline",
+            .type = TYPE_TEXT,
+            IN(EVERY, OUTPUT),
+            .metavar = "FILE",
+            .summary = "write a line for each second, as CSV",
+        },
+    [OPT_INTERVAL] =
+        {
+            .name = "--interval",
+            .type = TYPE_TEXT,
+            IN(EVERY, OUTPUT),
+            .metavar = "TIME",
+            .summary = "of the time line (default: 1s; at least 10ms)",
+        },
+    [OPT_PROGRESS] =
+        {
+            .name = "--progress",
+            .type = TYPE_FLAG,
+            IN(EVERY, OUTPUT),
+            .summary = "show how the run goes, without a terminal too",
+        },
+    [OPT_NO_PROGRESS] =
+        {
+            .name = "--no-progress",
+            .type = TYPE_FLAG,
+            IN(EVERY, OUTPUT),
+            .summary = "do not show it",
+        },
     [OPT_QUIET] =
         {
             .name = "--quiet",

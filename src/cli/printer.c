@@ -146,10 +146,11 @@ static bool write_report(struct printer *printer, struct str bytes)
 
     if (printer->report_failed)
         return false;
-    if (report_write(printer->report, bytes, &why)) {
+    if (outfile_write(printer->report, bytes, &why)) {
         printer->report_written = true;
         return true;
     }
+    live_erase(printer->live);
     console_error("couldn't write the report %s: %s", printer->report_path, why);
     printer->report_failed = true;
     return false;
@@ -161,6 +162,8 @@ bool printer_write(void *ctx, enum output output, struct str bytes)
 
     if (output == OUTPUT_REPORT)
         return write_report(printer, bytes);
+    if (output == OUTPUT_ERR || printer->live->out_is_terminal)
+        live_erase(printer->live);
     if (output == OUTPUT_ERR) {
         console_write(STDERR_FILENO, bytes);
         return true;

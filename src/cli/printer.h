@@ -7,16 +7,19 @@
 
 #include <stdbool.h>
 
+#include "cli/live.h"
+#include "out/outfile.h"
 #include "out/report.h"
 #include "out/style.h"
 #include "run/events.h"
 
 struct printer {
-    struct style style;    /* of the lines' output */
-    enum output lines;     /* OUTPUT_OUT or OUTPUT_ERR */
-    bool quiet;            /* no line a request or step; failures all the same */
-    bool verbose;          /* requests and responses, and causes */
-    struct report *report; /* NULL: none */
+    struct style style;     /* of the lines' output */
+    enum output lines;      /* OUTPUT_OUT or OUTPUT_ERR */
+    bool quiet;             /* no line a request or step; failures all the same */
+    bool verbose;           /* requests and responses, and causes */
+    struct live *live;      /* what must be off the terminal before anything is written there */
+    struct outfile *report; /* NULL: none */
     const char *report_path;
     /* what became of it; read when the run is over */
     int status;          /* of standard output: as console_print */

@@ -4,8 +4,13 @@
 #include <string.h>
 
 #include "base/amount.h"
+#include "base/clock.h"
 #include "cli/settings_load.h"
 
+#define DEFAULT_INTERVAL_NS NS_PER_S
+#define MIN_INTERVAL_NS (10 * NS_PER_MS)
+#define MAX_INTERVALS 100000       /* of a length that was asked for */
+#define MAX_INTERVALS_DEFAULT 7200 /* then they get longer */
 #define DEFAULT_TIMEOUT_S 10
 #define DEFAULT_MAX_REDIRECTS 10
 #define DEFAULT_MAX_BODY (64ULL << 20)
@@ -18,6 +23,18 @@ static const struct option_value *value_of(const struct arguments *arguments, en
 bool settings_json(const struct arguments *arguments)
 {
     return value_of(arguments, OPT_STATS_FORMAT)->whole == STATS_JSON;
+}
+
+static bool check_interval(const struct arguments *arguments, struct faults *faults)
+{
+    const struct option_value *interval = value_of(arguments, OPT_INTERVAL);
+    uint64_t ns;
+
+    if (!interval->times || (amount_duration(str_of(interval->text), &ns) && ns >= MIN_INTERVAL_NS))
+        return true;
+    faults_error(faults, PLACE_NONE, "a time of at least 10ms: 100ms, 1s, 1m",
+                 "--interval: '%s' is no interval", interval->text);
+    return false;
 }
 
 bool settings_check(const struct arguments *arguments, struct faults *faults)
@@ -47,7 +64,7 @@ bool settings_check(const struct arguments *arguments, struct faults *faults)
     }
     if (!compares && arguments_has(arguments, OPT_THRESHOLD))
         faults_warning(faults, PLACE_NONE, NULL, "--threshold does nothing without --compare");
-    return settings_check_load(arguments, faults);
+    return check_interval(arguments, faults) && settings_check_load(arguments, faults);
 }
 
 static void set_limits(const struct arguments *arguments, struct run_options *run)
@@ -88,6 +105,53 @@ bool settings_make(const struct arguments *arguments, const struct plan *plan,
     settings->banner.report = str_of(value_of(arguments, OPT_REPORT)->text);
     settings->banner.base = plan->base;
     return true;
+}
+
+uint64_t settings_length(const struct settings *settings)
+{
+    const struct run_options *run = &settings->run;
+    uint64_t length_ns = run->load.n_stages ? 0 : run->duration_ns;
+
+    for (size_t i = 0; i < run->load.n_stages; i++)
+        length_ns += run->load.stages[i].duration_ns;
+    return length_ns;
+}
+
+bool settings_time(const struct arguments *arguments, bool progress, struct settings *settings,
+                   struct faults *faults)
+{
+    const struct option_value *interval = value_of(arguments, OPT_INTERVAL);
+    struct ticks ticks = {DEFAULT_INTERVAL_NS, 1};
+
+    if (interval->times)
+        amount_duration(str_of(interval->text), &ticks.interval_ns);
+    if (settings_length(settings) / ticks.interval_ns > MAX_INTERVALS && interval->times) {
+        faults_error(faults, PLACE_NONE, NULL, "--interval: the run has more than %d intervals",
+                     MAX_INTERVALS);
+        return false;
+    }
+    if (!progress && !settings->json && !arguments_has(arguments, OPT_TIMELINE)) {
+        if (interval->times)
+            faults_warning(faults, PLACE_NONE, NULL,
+                           "--interval does nothing without --timeline or JSON statistics");
+        return true;
+    }
+    if (progress)
+        ticks.parts = (unsigned)((ticks.interval_ns + RUN_TICK_NS - 1) / RUN_TICK_NS);
+    settings->run.ticks = ticks;
+    settings->run.max_intervals = interval->times ? MAX_INTERVALS : MAX_INTERVALS_DEFAULT;
+    return true;
+}
+
+bool settings_progress(const struct arguments *arguments, const struct settings *settings,
+                       const struct terminals *terminals)
+{
+    if (arguments_has(arguments, OPT_PROGRESS))
+        return true;
+    if (arguments_has(arguments, OPT_NO_PROGRESS) || !terminals->err || terminals->dumb)
+        return false;
+    return (arguments_has(arguments, OPT_QUIET) || settings->stats) &&
+           !(settings->run.wants_lines && terminals->out);
 }
 
 void settings_lower(struct settings *settings, uint64_t concurrency)

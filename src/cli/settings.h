@@ -31,6 +31,21 @@ bool settings_make(const struct arguments *arguments, const struct plan *plan,
                    struct settings *settings, struct faults *faults);
 void settings_fini(struct settings *settings);
 
+/* How long the run lasts by itself, in ns; 0: that is not known. */
+uint64_t settings_length(const struct settings *settings);
+
+/* Which standard streams are terminals, and whether they are poor ones. */
+struct terminals {
+    bool out, err, dumb;
+};
+/* Is the progress of the run shown? */
+bool settings_progress(const struct arguments *arguments, const struct settings *settings,
+                       const struct terminals *terminals);
+/* Whether and how the run's course is counted, which the progress needs too. False with a fault if
+ * there are too many intervals. */
+bool settings_time(const struct arguments *arguments, bool progress, struct settings *settings,
+                   struct faults *faults);
+
 /* Fewer users than were made room for: at least 1. */
 void settings_lower(struct settings *settings, uint64_t concurrency);
 

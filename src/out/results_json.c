@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "stats/verdict.h"
 
 /* A document that is being written, two blanks a level. */
 struct document {
@@ -204,6 +205,115 @@ static void put_steps(struct document *doc, const struct snapshot *snapshot)
     end(doc, ']');
 }
 
+static double to_s(uint64_t ns)
+{
+    return (double)ns / (double)NS_PER_S;
+}
+
+static void put_failures(struct document *doc, const uint64_t failures[FAILED_COUNT])
+{
+    begin(doc, "failures", '{');
+    for (unsigned i = 0; i < FAILED_COUNT; i++) {
+        if (failures[i])
+            put_count(doc, failed_name((enum failed)i), failures[i]);
+    }
+    end(doc, '}');
+}
+
+static void put_entry(struct document *doc, const struct timeline_entry *entry)
+{
+    double seconds = to_s(entry->length_ns), none = entry->ended ? 0 : NAN;
+
+    begin(doc, NULL, '{');
+    put_figure(doc, "t_s", to_s(entry->start_ns));
+    put_figure(doc, "seconds", seconds);
+    put_count(doc, "started", entry->started);
+    put_count(doc, "requests", entry->ended);
+    put_count(doc, "ok", entry->successful);
+    put_count(doc, "aborted", entry->aborted);
+    put_failures(doc, entry->failures);
+    put_figure(doc, "rps", seconds > 0 ? (double)entry->ended / seconds : 0);
+    put_figure(doc, "p50_ms", to_ms((double)entry->p50_ns) + none);
+    put_figure(doc, "p90_ms", to_ms((double)entry->p90_ns) + none);
+    put_figure(doc, "p99_ms", to_ms((double)entry->p99_ns) + none);
+    put_figure(doc, "max_ms", to_ms((double)entry->max_ns) + none);
+    put_count(doc, "users", entry->users);
+    put_count(doc, "in_flight", entry->in_flight);
+    put_count(doc, "iterations", entry->iterations);
+    put_count(doc, "late_starts", entry->late_starts);
+    put_count(doc, "dropped_starts", entry->dropped_starts);
+    put_count(doc, "bytes_sent", entry->bytes_sent);
+    put_count(doc, "bytes_received", entry->bytes_received);
+    end(doc, '}');
+}
+
+static void put_timeline(struct document *doc, const struct snapshot *snapshot)
+{
+    const struct timeline_entry *entries;
+    size_t n;
+
+    if (!snapshot->timeline)
+        return;
+    n = timeline_entries(snapshot->timeline, &entries);
+    begin(doc, "timeline", '{');
+    put_figure(doc, "interval_s", to_s(snapshot->ticks.interval_ns));
+    begin(doc, "entries", '[');
+    for (size_t i = 0; i < n; i++)
+        put_entry(doc, &entries[i]);
+    end(doc, ']');
+    end(doc, '}');
+}
+
+static void put_stage(struct document *doc, const struct stage_count *stage)
+{
+    const struct window *window = &stage->window;
+    const struct hist *latency = &window->latency;
+    uint64_t failures[FAILED_COUNT], ended = window_ended(window);
+
+    window_failures(window, failures);
+    begin(doc, NULL, '{');
+    put_figure(doc, "t_s", to_s(stage->start_ns));
+    put_figure(doc, "seconds", to_s(stage->length_ns));
+    put_figure(doc, "from", stage->from);
+    put_figure(doc, "to", stage->to);
+    put_count(doc, "started", window->started);
+    put_count(doc, "requests", ended);
+    put_count(doc, "ok", window_successful(window));
+    put_count(doc, "aborted", window->aborted);
+    put_failures(doc, failures);
+    put_figure(doc, "p50_ms", quantile_ms(latency, 0.5, NAN));
+    put_figure(doc, "p90_ms", quantile_ms(latency, 0.9, NAN));
+    put_figure(doc, "p99_ms", quantile_ms(latency, 0.99, NAN));
+    put_figure(doc, "max_ms", latency->count ? to_ms((double)latency->max) : NAN);
+    put_count(doc, "bytes_sent", window->bytes_sent);
+    put_count(doc, "bytes_received", window->bytes_received);
+    end(doc, '}');
+}
+
+/* Jumps have no time, and no requests. */
+static void put_stages(struct document *doc, const struct snapshot *snapshot)
+{
+    if (snapshot->n_stages == 0)
+        return;
+    begin(doc, "stages", '[');
+    for (size_t i = 0; i < snapshot->n_stages; i++) {
+        if (snapshot->stages[i].length_ns)
+            put_stage(doc, &snapshot->stages[i]);
+    }
+    end(doc, ']');
+}
+
+static void put_warnings(struct document *doc, const struct snapshot *snapshot)
+{
+    struct verdict verdict;
+
+    verdict_make(&verdict, snapshot);
+    begin(doc, "warnings", '[');
+    for (size_t i = 0; i < verdict.n; i++)
+        put_text(doc, NULL, str_of(verdict.warnings[i]));
+    end(doc, ']');
+}
+
 /* What is counted once a run. */
 static void put_run(struct document *doc, const struct snapshot *snapshot)
 {
@@ -250,6 +360,8 @@ static void put_run(struct document *doc, const struct snapshot *snapshot)
         put_times(doc, "schedule_lag_ms", &snapshot->schedule_lag, NAN);
     else
         put_figure(doc, "schedule_lag_ms", NAN);
+    put_figure(doc, "busy", snapshot->busy);
+    put_warnings(doc, snapshot);
     end(doc, '}');
 }
 
@@ -268,6 +380,8 @@ void results_json(struct buf *out, const struct snapshot *snapshot)
     end(&doc, '}');
     put_steps(&doc, snapshot);
     put_run(&doc, snapshot);
+    put_stages(&doc, snapshot);
+    put_timeline(&doc, snapshot);
     end(&doc, '}');
     buf_add_char(out, '\n');
 }

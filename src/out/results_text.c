@@ -249,6 +249,42 @@ static void line_if_any(const struct block *block, struct str label, uint64_t co
         line_count(block, label, count);
 }
 
+/* "  30s, 100 to 200/s       2940 requests, 3 failed, median 2ms, 99% 9ms" */
+static void stages(const struct block *block, const struct snapshot *snapshot)
+{
+    if (snapshot->n_stages)
+        heading(block, STR("Stages"));
+    for (size_t i = 0; i < snapshot->n_stages; i++) {
+        const struct stage_count *stage = &snapshot->stages[i];
+        const struct window *window = &stage->window;
+        uint64_t ended = window_ended(window);
+        char label[80];
+
+        if (stage->length_ns == 0) /* a jump */
+            continue;
+        snprintf(label, sizeof(label), "  %gs, %g to %g%s",
+                 (double)stage->length_ns / (double)NS_PER_S, stage->from, stage->to,
+                 snapshot->staged_rates ? "/s" : "");
+        begin_line(block, str_of(label));
+        buf_addf(block->out, "%llu requests, %llu failed, median ", (unsigned long long)ended,
+                 (unsigned long long)(ended - window_successful(window)));
+        style_time(block->out, block->style, hist_quantile(&window->latency, 0.5));
+        buf_add_str(block->out, STR(", 99% "));
+        style_time(block->out, block->style, hist_quantile(&window->latency, 0.99));
+        end_line(block);
+    }
+}
+
+static void open_loop(const struct block *block, const struct snapshot *snapshot)
+{
+    const struct hist *service = &snapshot->global.service;
+
+    if (!snapshot->open_loop)
+        return;
+    line_time(block, STR("Median service time"), hist_quantile(service, 0.5));
+    line_time(block, STR("99.0'th of service time"), hist_quantile(service, 0.99));
+}
+
 static void global(const struct block *block, bool verbose, const struct snapshot *snapshot)
 {
     const struct tally *tally = &snapshot->global;
@@ -268,7 +304,11 @@ static void global(const struct block *block, bool verbose, const struct snapsho
     extras(block, tally);
     line_if_any(block, STR("Aborted requests"), tally->aborted);
     line_if_any(block, STR("Abandoned iterations"), snapshot->iterations_abandoned);
+    open_loop(block, snapshot);
     line_if_any(block, STR("Late starts"), snapshot->late_starts);
+    line_if_any(block, STR("Dropped starts"), snapshot->dropped_starts);
+    line_if_any(block, STR("Missed starts"), snapshot->missed_starts);
+    stages(block, snapshot);
     if (snapshot->interrupted)
         line_text(block, STR("Interrupted by"), str_of(snapshot->interrupted));
     if (snapshot->tls_verified == 0)

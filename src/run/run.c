@@ -245,6 +245,8 @@ static void add_times(struct shared *shared, struct snapshot *snapshot)
     }
     snapshot->staged_rates = load->staged_rates;
     snapshot->busy = snapshot->duration_ns ? snapshot->busy / (double)snapshot->duration_ns : 0;
+    snapshot->by_request = load->by_request;
+    snapshot->spins = shared->options->spin;
     snapshot->ticks = shared->options->ticks;
     snapshot->timeline = shared->timeline;
     shared->timeline = NULL;

@@ -17,6 +17,8 @@
 #include "cli/console.h"
 #include "cli/printer.h"
 
+static struct live no_live;
+
 static void init_outputs(struct outputs *out)
 {
     for (int i = 0; i < OUTPUT_COUNT; i++)
@@ -73,7 +75,7 @@ static const struct event failed_assertion = {
 
 static void test_plain(void **state)
 {
-    struct printer printer = {.lines = OUTPUT_OUT};
+    struct printer printer = {.live = &no_live, .lines = OUTPUT_OUT};
     struct outputs out;
 
     (void)state;
@@ -96,7 +98,7 @@ static void test_other_steps(void **state)
         {.kind = EVENT_EXEC, .name = STR("n"), .value = STR("echo {{ x }}")},
         {.kind = EVENT_WARNING, .value = STR("odd \x07")},
     };
-    struct printer printer = {.lines = OUTPUT_OUT};
+    struct printer printer = {.live = &no_live, .lines = OUTPUT_OUT};
     struct outputs out;
 
     (void)state;
@@ -123,7 +125,7 @@ static void test_other_steps(void **state)
 /* JSON statistics: quiet, and what is said all the same goes to standard error. */
 static void test_json(void **state)
 {
-    struct printer printer = {.lines = OUTPUT_ERR, .quiet = true};
+    struct printer printer = {.live = &no_live, .lines = OUTPUT_ERR, .quiet = true};
     struct outputs out;
 
     (void)state;
@@ -144,7 +146,7 @@ static void test_verbose(void **state)
         .method = STR("GET"),
         .head = STR("Authorization: Basic abc\r\nX: y\r\n"),
     };
-    struct printer printer = {.lines = OUTPUT_OUT, .verbose = true};
+    struct printer printer = {.live = &no_live, .lines = OUTPUT_OUT, .verbose = true};
     struct outputs out;
 
     (void)state;
@@ -193,7 +195,7 @@ static bool write_to(struct printer *printer, int to, struct str bytes, struct s
 
 static void test_reader_is_gone(void **state)
 {
-    struct printer printer = {.lines = OUTPUT_OUT};
+    struct printer printer = {.live = &no_live, .lines = OUTPUT_OUT};
     struct str said;
     int ends[2];
 
@@ -210,7 +212,7 @@ static void test_reader_is_gone(void **state)
 
 static void test_disk_is_full(void **state)
 {
-    struct printer printer = {.lines = OUTPUT_OUT};
+    struct printer printer = {.live = &no_live, .lines = OUTPUT_OUT};
     int full = open("/dev/full", O_WRONLY);
     struct str said;
 
@@ -232,7 +234,7 @@ static void test_disk_is_full(void **state)
 static void test_slow_reader(void **state)
 {
     enum { SIZE = 1 << 20 };
-    struct printer printer = {.lines = OUTPUT_OUT};
+    struct printer printer = {.live = &no_live, .lines = OUTPUT_OUT};
     char *bytes = xmalloc(SIZE);
     struct str said;
     int ends[2], count[2];

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "out/outfile.h"
 #include "out/report.h"
 
 /* Each test has a folder of its own, which it works in. */
@@ -77,21 +78,21 @@ static void assert_file(const char *path, const char *expected)
     free((char *)(uintptr_t)text.p);
 }
 
-static struct report *opened(const char *path)
+static struct outfile *opened(const char *path)
 {
     const char *why = "";
-    struct report *report = report_open(path, &why);
+    struct outfile *report = outfile_open(path, &why);
 
     if (!report)
         fail_msg("%s: %s", path, why);
     return report;
 }
 
-static void written(struct report *report, const char *text)
+static void written(struct outfile *report, const char *text)
 {
     const char *why = NULL;
 
-    assert_true(report_write(report, str_of(text), &why));
+    assert_true(outfile_write(report, str_of(text), &why));
 }
 
 static void assert_record(struct str name, uint64_t latency_ns, unsigned status,
@@ -122,7 +123,7 @@ static void records(void **state)
 static void a_report_takes_its_place_at_the_end(void **state)
 {
     const char *why = NULL;
-    struct report *report;
+    struct outfile *report;
 
     (void)state;
     write_file("out.yml", "old");
@@ -130,7 +131,7 @@ static void a_report_takes_its_place_at_the_end(void **state)
     written(report, "new ");
     written(report, "text");
     assert_file("out.yml", "old");
-    assert_true(report_close(report, true, &why));
+    assert_true(outfile_close(report, true, &why));
     assert_file("out.yml", "new text");
     assert_int_equal(files(), 1);
 }
@@ -138,16 +139,16 @@ static void a_report_takes_its_place_at_the_end(void **state)
 static void a_report_that_is_dropped_leaves_nothing(void **state)
 {
     const char *why = NULL;
-    struct report *report;
+    struct outfile *report;
 
     (void)state;
     write_file("out.yml", "old");
     report = opened("out.yml");
     written(report, "new");
-    assert_true(report_close(report, false, &why));
+    assert_true(outfile_close(report, false, &why));
     assert_file("out.yml", "old");
     assert_int_equal(files(), 1);
-    assert_true(report_close(opened("other.yml"), false, &why));
+    assert_true(outfile_close(opened("other.yml"), false, &why));
     assert_int_equal(files(), 1);
 }
 
@@ -158,12 +159,12 @@ static void rights_are_the_umask_s_or_the_old_file_s(void **state)
     struct stat file;
 
     (void)state;
-    assert_true(report_close(opened("new.yml"), true, &why));
+    assert_true(outfile_close(opened("new.yml"), true, &why));
     assert_int_equal(stat("new.yml", &file), 0);
     assert_int_equal(file.st_mode & 07777, 0640);
     write_file("old.yml", "");
     chmod("old.yml", 0600);
-    assert_true(report_close(opened("old.yml"), true, &why));
+    assert_true(outfile_close(opened("old.yml"), true, &why));
     assert_int_equal(stat("old.yml", &file), 0);
     assert_int_equal(file.st_mode & 07777, 0600);
     umask(mask);
@@ -172,7 +173,7 @@ static void rights_are_the_umask_s_or_the_old_file_s(void **state)
 static void symlinks_are_followed(void **state)
 {
     const char *why = NULL;
-    struct report *report;
+    struct outfile *report;
     struct stat link;
 
     (void)state;
@@ -182,13 +183,13 @@ static void symlinks_are_followed(void **state)
     for (int i = 0; i < 2; i++) {
         report = opened("first");
         written(report, i ? "2" : "1");
-        assert_true(report_close(report, true, &why));
+        assert_true(outfile_close(report, true, &why));
         assert_file("folder/target", i ? "2" : "1");
         assert_int_equal(lstat("first", &link), 0);
         assert_true(S_ISLNK(link.st_mode));
     }
     assert_int_equal(symlink("loop", "loop"), 0);
-    assert_null(report_open("loop", &why));
+    assert_null(outfile_open("loop", &why));
     assert_string_equal(why, "Too many levels of symbolic links");
 }
 
@@ -206,7 +207,7 @@ static void what_cannot_be_written_is_said_at_once(void **state)
     (void)state;
     write_file("file", "");
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-        assert_null(report_open(paths[i][0], &why));
+        assert_null(outfile_open(paths[i][0], &why));
         assert_string_equal(why, paths[i][1]);
     }
     assert_int_equal(files(), 1);
@@ -223,13 +224,13 @@ static void a_file_without_the_right_to_write_stays(void **state)
     }
     write_file("out.yml", "old");
     chmod("out.yml", 0400);
-    assert_null(report_open("out.yml", &why));
+    assert_null(outfile_open("out.yml", &why));
     assert_string_equal(why, "Permission denied");
 }
 
 static void pipes_are_written_directly(void **state)
 {
-    struct report *report;
+    struct outfile *report;
     const char *why = NULL;
     char text[8] = {0};
     int reader;
@@ -243,10 +244,10 @@ static void pipes_are_written_directly(void **state)
     assert_string_equal(text, "text");
     close(reader);
     signal(SIGPIPE, SIG_IGN);
-    assert_false(report_write(report, STR("more"), &why));
+    assert_false(outfile_write(report, STR("more"), &why));
     assert_string_equal(why, "Broken pipe");
     signal(SIGPIPE, SIG_DFL);
-    assert_false(report_close(report, true, &why));
+    assert_false(outfile_close(report, true, &why));
     assert_int_equal(files(), 1);
 }
 
@@ -255,7 +256,7 @@ static void standard_output_is_written_directly(void **state)
 {
     int kept = dup(STDOUT_FILENO);
     int file = open("all.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    struct report *report;
+    struct outfile *report;
     const char *why = NULL;
     bool ok;
 
@@ -263,10 +264,10 @@ static void standard_output_is_written_directly(void **state)
     fflush(stdout);
     dup2(file, STDOUT_FILENO);
     ok = write(STDOUT_FILENO, "before ", 7) == 7;
-    report = report_open("/dev/stdout", &why);
-    ok = ok && report && report_write(report, STR("record "), &why);
+    report = outfile_open("/dev/stdout", &why);
+    ok = ok && report && outfile_write(report, STR("record "), &why);
     ok = ok && write(STDOUT_FILENO, "after", 5) == 5;
-    ok = ok && report_close(report, true, &why);
+    ok = ok && outfile_close(report, true, &why);
     dup2(kept, STDOUT_FILENO);
     close(kept);
     close(file);
@@ -277,17 +278,17 @@ static void standard_output_is_written_directly(void **state)
 
 static void a_full_device_is_told(void **state)
 {
-    struct report *report = opened("/dev/full");
+    struct outfile *report = opened("/dev/full");
     const char *why = NULL;
 
     (void)state;
-    assert_false(report_write(report, STR("x"), &why));
+    assert_false(outfile_write(report, STR("x"), &why));
     assert_string_equal(why, "No space left on device");
     why = NULL;
-    assert_false(report_write(report, STR("x"), &why));
+    assert_false(outfile_write(report, STR("x"), &why));
     assert_string_equal(why, "No space left on device");
     why = NULL;
-    assert_false(report_close(report, true, &why));
+    assert_false(outfile_close(report, true, &why));
     assert_string_equal(why, "No space left on device");
 }
 
@@ -308,18 +309,18 @@ static int write_too_much(void)
     struct rlimit limit = {4096, 4096};
     char text[3000];
     const char *why = "";
-    struct report *report;
+    struct outfile *report;
 
     memset(text, 'x', sizeof(text));
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
         return 1;
-    report = report_open("out.yml", &why);
-    if (!report || !report_write(report, (struct str){text, sizeof(text)}, &why))
+    report = outfile_open("out.yml", &why);
+    if (!report || !outfile_write(report, (struct str){text, sizeof(text)}, &why))
         return 2;
-    if (report_write(report, (struct str){text, sizeof(text)}, &why))
+    if (outfile_write(report, (struct str){text, sizeof(text)}, &why))
         return 3;
-    if (strcmp(why, "File too large") != 0 || report_close(report, true, &why))
+    if (strcmp(why, "File too large") != 0 || outfile_close(report, true, &why))
         return 4;
     return strcmp(why, "File too large") != 0 ? 5 : 0;
 }
@@ -355,17 +356,17 @@ static bool forbid_unnamed_files(void)
 static int write_under_a_name(void)
 {
     const char *why = NULL;
-    struct report *report;
+    struct outfile *report;
 
     if (!forbid_unnamed_files() || open(".", O_WRONLY | O_TMPFILE, 0600) >= 0)
         return CANNOT;
-    report = report_open("dropped.yml", &why);
-    if (!report || files() != 1 || !report_close(report, false, &why) || files() != 0)
+    report = outfile_open("dropped.yml", &why);
+    if (!report || files() != 1 || !outfile_close(report, false, &why) || files() != 0)
         return 1;
-    report = report_open("out.yml", &why);
-    if (!report || files() != 1 || !report_write(report, STR("text"), &why))
+    report = outfile_open("out.yml", &why);
+    if (!report || files() != 1 || !outfile_write(report, STR("text"), &why))
         return 2;
-    return report_close(report, true, &why) && files() == 1 ? 0 : 3;
+    return outfile_close(report, true, &why) && files() == 1 ? 0 : 3;
 }
 
 static void a_name_of_its_own_where_files_need_one(void **state)
@@ -384,9 +385,9 @@ static void a_name_of_its_own_where_files_need_one(void **state)
 static int die_while_writing(void)
 {
     const char *why = NULL;
-    struct report *report = report_open("out.yml", &why);
+    struct outfile *report = outfile_open("out.yml", &why);
 
-    if (!report || !report_write(report, STR("text"), &why))
+    if (!report || !outfile_write(report, STR("text"), &why))
         return 1;
     if (files())
         return CANNOT;
@@ -409,7 +410,7 @@ static void a_killed_run_leaves_nothing(void **state)
 /* A folder that is gone by the end: the report is lost, and that is said. */
 static void a_lost_folder_is_told(void **state)
 {
-    struct report *report;
+    struct outfile *report;
     const char *why = NULL;
 
     (void)state;
@@ -417,7 +418,7 @@ static void a_lost_folder_is_told(void **state)
     report = opened("folder/out.yml");
     written(report, "text");
     assert_int_equal(system("rm -rf folder"), 0);
-    assert_false(report_close(report, true, &why));
+    assert_false(outfile_close(report, true, &why));
     assert_string_equal(why, "No such file or directory");
 }
 
