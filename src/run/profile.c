@@ -10,6 +10,9 @@
  * nobody. */
 #define PART_OF_A_USER 1e-6
 
+/* 10/s for 0.7 s are 7 arrivals and not 8, whatever the last digit of the product says. */
+#define ALL_BUT_ROUNDING (1 - 1e-12)
+
 static double seconds_of(uint64_t ns)
 {
     return (double)ns / (double)NS_PER_S;
@@ -49,9 +52,10 @@ static uint64_t when_in(const struct profile_line *line, double n)
 
 /* --- all of them --- */
 
-void profile_init(struct profile *profile, const struct load *load)
+void profile_init(struct profile *profile, const struct load *load, uint64_t length_ns)
 {
-    struct profile_line line = {.a = load->rate, .b = load->rate, .end_ns = PROFILE_NEVER};
+    struct profile_line line = {
+        .a = load->rate, .b = load->rate, .end_ns = length_ns ? length_ns : PROFILE_NEVER};
     *profile = (struct profile){.lines = xcalloc(load->n_stages + 1, sizeof line)};
     if (load->n_stages == 0 && load->rate > 0) {
         profile->lines[profile->n++] = line;
@@ -145,7 +149,7 @@ uint64_t profile_when(const struct profile *profile, double arrivals)
     }
     const struct profile_line *line = line_of_arrival(profile, arrivals);
     double n = arrivals - line->before;
-    if (line->end_ns != PROFILE_NEVER && n >= arrivals_in(line, line->end_ns)) {
+    if (line->end_ns != PROFILE_NEVER && n >= arrivals_in(line, line->end_ns) * ALL_BUT_ROUNDING) {
         return PROFILE_NEVER;
     }
     return when_in(line, n);

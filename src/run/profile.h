@@ -27,8 +27,9 @@ struct profile {
     struct profile_line *lines; /* one after the other, none of length 0; owned */
 };
 
-/* A fixed rate is one line that never ends; without a rate and stages there is none. */
-void profile_init(struct profile *profile, const struct load *load);
+/* A fixed rate is one line of that length, 0: that never ends; without a rate and stages there is
+ * none. */
+void profile_init(struct profile *profile, const struct load *load, uint64_t length_ns);
 void profile_fini(struct profile *profile);
 
 /* How long the load lasts; PROFILE_NEVER: it does not end by itself. */

@@ -319,8 +319,8 @@ static void make_profiles(struct shared *shared)
     shared->open = load_is_open(load);
     shared->users_wait =
         !shared->open && (load->n_stages > 0 || shared->options->plan->pacing_ns > 0);
-    profile_init(&shared->profile, load);
-    profile_init(&shared->warmup_profile, &warmup);
+    profile_init(&shared->profile, load, shared->options->duration_ns);
+    profile_init(&shared->warmup_profile, &warmup, shared->options->warmup_ns);
 }
 
 static void make_timeline(struct shared *shared)

@@ -24,7 +24,6 @@ static void begin(struct vu *vu, uint64_t number, uint64_t now_ns)
     vu->recorder = vu->worker->counting;
     vu->recorder->iterations_started++;
     vu->in_iteration = true;
-    vu->has_arrival &= vu->worker->shared->options->load.by_request; /* then the first one's */
     vu->step = 0;
     vu->item = 0;
     vu->iteration_start_ns = now_ns - vu->lag_ns;

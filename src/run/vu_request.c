@@ -76,10 +76,11 @@ static void paused(struct timer *timer, uint64_t now_ns)
     vu_resume(vu, VU_AGAIN, 0);
 }
 
-/* An origin that is down is not stormed: true if the user waits first. */
+/* An origin that is down is not stormed: true if the user waits first. What an arrival begins does
+ * not: the rate says when it is sent. */
 static bool pause_first(struct vu *vu, const struct origin *origin)
 {
-    uint64_t ns = vu->paused ? 0 : client_backoff_ns(origin);
+    uint64_t ns = vu->paused || vu->has_arrival ? 0 : client_backoff_ns(origin);
     vu->paused = ns > 0;
     if (ns) {
         vu->state = VU_WAITING;

@@ -18,7 +18,7 @@ static struct profile profile;
 static void use(const struct load *load)
 {
     profile_fini(&profile);
-    profile_init(&profile, load);
+    profile_init(&profile, load, 0);
 }
 
 static void assert_near(double a, double b, double by)

@@ -17,13 +17,13 @@ static struct profile load;
 static void rate(double per_second)
 {
     profile_fini(&load);
-    profile_init(&load, &(struct load){.rate = per_second});
+    profile_init(&load, &(struct load){.rate = per_second}, 0);
 }
 
 static void staged(struct stage *stages, size_t n)
 {
     profile_fini(&load);
-    profile_init(&load, &(struct load){.stages = stages, .n_stages = n});
+    profile_init(&load, &(struct load){.stages = stages, .n_stages = n}, 0);
 }
 
 static void assert_near(double a, double b)
@@ -45,6 +45,29 @@ static void test_constant_rate(void **state)
     assert_int_equal(profile_when(&load, 3e6), 1000000 * S);
     assert_near(profile_arrivals(&load, 10 * S), 30);
     assert_near(profile_at(&load, 5 * S), 3);
+}
+
+/* A rate with an end: what is due there comes no more, whatever the rounding. */
+static void test_rate_with_an_end(void **state)
+{
+    static const struct {
+        double rate;
+        uint64_t length_ns, count;
+    } cases[] = {
+        {10, 7 * S / 10, 7}, {3, S, 3}, {0.1, 30 * S, 3}, {2.5, S, 3}, {1, 1, 1}, {7, 3 * S, 21},
+        {1e7, 3600 * S, 36000000000},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double count = (double)cases[i].count;
+
+        profile_fini(&load);
+        profile_init(&load, &(struct load){.rate = cases[i].rate}, cases[i].length_ns);
+        assert_int_equal(profile_length(&load), cases[i].length_ns);
+        assert_true(profile_when(&load, count - 1) < cases[i].length_ns);
+        assert_int_equal(profile_when(&load, count), PROFILE_NEVER);
+    }
 }
 
 static void test_ramp(void **state)
@@ -146,9 +169,10 @@ static void test_woken_users_are_wanted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constant_rate), cmocka_unit_test(test_ramp),
-        cmocka_unit_test(test_jumps),         cmocka_unit_test(test_inverse),
-        cmocka_unit_test(test_users),         cmocka_unit_test(test_woken_users_are_wanted),
+        cmocka_unit_test(test_constant_rate), cmocka_unit_test(test_rate_with_an_end),
+        cmocka_unit_test(test_ramp),          cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_inverse),       cmocka_unit_test(test_users),
+        cmocka_unit_test(test_woken_users_are_wanted),
     };
 
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
