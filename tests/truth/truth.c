@@ -10,8 +10,9 @@
  *           woken late does not blur it
  * --close   a connection is closed after each answer
  *
- * One thread on 127.0.0.1; prints its port; ends when its standard input closes or on SIGTERM, and
- * writes FILE then: a line of CSV a request, in the order in which they were read, times in ns.
+ * One thread on 127.0.0.1; prints its port, and a line more when the first request has come; ends
+ * when its standard input closes or on SIGTERM, and writes FILE then: a line of CSV a request, in
+ * the order in which they were read, times in ns.
  * `number` is what stands in the path behind the first "/": GET /17 is request 17; 0 if nothing
  * does. `answered` is read just before the answer is sent, and is 0 where none was.
  */
@@ -147,6 +148,10 @@ static void take(struct conn *conn, int64_t kernel_ns)
     };
     struct answer answer = {.conn = conn, .record = n_records++, .due_ns = due_ns(now)};
     conn->n = 0;
+    if (n_records == 1) {
+        puts("begun");
+        fflush(stdout);
+    }
     if (first_answer == n_answers && answer.due_ns <= now) {
         answer_now(&answer);
         return;
