@@ -23,15 +23,11 @@ enum conn_turn { TURN_TO_COME, TURN_NEXT, TURN_KNOCKS, TURN_OVER };
 
 #define CONN_LAYERS 4 /* tcp, tls to a proxy, the proxy, tls */
 
+/* What each request touches stands together and first. */
 struct conn {
     struct tcp tcp;
-    struct stream *stream;              /* the top of the stack */
-    struct stream *layers[CONN_LAYERS]; /* from the bottom, while opening */
-    uint8_t n_layers, layer;            /* how many, and which is connecting */
-    struct tls *tls;                    /* to the origin; NULL without https */
-    struct tls *proxy_tls;              /* to an https proxy */
-    struct tunnel *tunnel;              /* through a proxy */
-    struct h1 h1;
+    struct stream *stream;   /* the top of the stack */
+    struct tls *tls;         /* to the origin; NULL without https */
     struct session *session; /* h1's, or one on the heap */
     struct client *client;
     struct origin *origin;
@@ -43,9 +39,17 @@ struct conn {
         settling; /* open, counted in origin->opening: its session has not said yet what it takes */
     bool shared;  /* in the origin's heap of shared connections */
     bool reused;  /* it has carried an exchange before the present one */
-    uint64_t tried; /* addresses, while opening: a bit each */
+    uint32_t last_tag;        /* of the exchange that it carried last */
+    struct conn **list;       /* of the origin, in which it is; NULL: none */
+    struct conn *prev, *next; /* there */
+    struct h1 h1;
+    /* --- opening it, and the rest --- */
+    struct stream *layers[CONN_LAYERS]; /* from the bottom */
+    uint8_t n_layers, layer;            /* how many, and which is connecting */
+    struct tls *proxy_tls;              /* to an https proxy */
+    struct tunnel *tunnel;              /* through a proxy */
+    uint64_t tried;                     /* addresses: a bit each */
     unsigned first_address, address;
-    uint32_t last_tag;                 /* of the exchange that it carried last */
     uint64_t phase_start_ns;           /* of the look-up or of a layer's connecting */
     uint64_t phases[EXCHANGE_TLS + 1]; /* of the opening, for the first exchange */
     struct timer deadline;             /* of the opening */
@@ -54,9 +58,7 @@ struct conn {
         struct lookup lookup; /* before TURN_KNOCKS */
         struct timer knock;   /* from it on: how long it counts as not accepted yet */
     };
-    struct conn **list;       /* of the origin, in which it is; NULL: none */
-    struct conn *prev, *next; /* there */
-    unsigned place, room;     /* while shared: in the heap, and how many more it takes */
+    unsigned place, room; /* while shared: in the heap, and how many more it takes */
     struct task release;
     struct task more;  /* reads on what tls has already taken from the kernel */
     struct task flush; /* has the session write what it has gathered */

@@ -68,25 +68,26 @@ struct exchange {
     uint64_t start_ns, done_ns;
     uint64_t phases[EXCHANGE_PHASES];
     uint64_t bytes_sent, bytes_received;
-    struct exchange_notes notes;
     bool noted;                  /* some note is not 0 */
     struct origin *final_origin; /* after redirects: with final_target, the final URL */
     struct str final_target;
 
     /* --- the client's own --- */
     struct client *client;
-    struct conn *conn;             /* NULL while it waits in its origin's queue */
-    struct exchange *next, **link; /* in that queue */
+    struct conn *conn; /* NULL while it waits in its origin's queue */
     struct timer deadline;
     uint64_t sent_ns, first_ns; /* of the present hop; 0: not yet */
     uint64_t hop_sent;          /* bytes_sent when the present hop began */
     uint16_t hops;              /* redirects followed; --max-redirects allows 1,000 */
     bool retried;
-    bool following;      /* the response that is being read is a redirect to be followed */
-    bool bad_location;   /* … and has two Location fields */
-    struct buf location; /* … and this Location */
-    struct buf hop[2];   /* heads of redirected requests, by turns */
-    struct buf wire;     /* the head with cookies */
+    bool following;    /* the response that is being read is a redirect to be followed */
+    bool bad_location; /* … and has two Location fields */
+    struct buf wire;   /* the head with cookies */
+    /* --- what few requests touch --- */
+    struct exchange_notes notes;   /* a result, too */
+    struct exchange *next, **link; /* in its origin's queue */
+    struct buf location;           /* where a redirect leads to */
+    struct buf hop[2];             /* heads of redirected requests, by turns */
 };
 
 /* Zeroes it; owns nothing yet. */

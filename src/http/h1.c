@@ -275,7 +275,7 @@ static void h1_on_bytes(struct session *session, const char *bytes, size_t n, ui
         return;
     }
     const struct h1_head *known =
-        h1->partial.n ? NULL : h1_memo_find(memo_of(h1), bytes, n, exchange->is_head);
+        h1->seen ? NULL : h1_memo_find(memo_of(h1), bytes, n, exchange->is_head);
     if (!known) {
         take_heads(h1, bytes, n, now_ns);
     } else if (take_head(h1, known, now_ns)) {

@@ -25,10 +25,10 @@ struct h1 {
     uint8_t interim;
     struct str head, body; /* what is still to be written */
     struct str held;       /* the body while the server's "100 Continue" is waited for */
-    struct timer hold;
-    size_t seen;        /* bytes of `partial` that the parser has looked at */
-    struct buf partial; /* an incomplete head; no memory otherwise */
     struct h1_body decoder;
+    size_t seen; /* bytes of `partial`, all of which the parser has looked at */
+    struct timer hold;
+    struct buf partial; /* an incomplete head; no memory otherwise */
 };
 
 void h1_init(struct h1 *h1, struct conn *conn);

@@ -35,10 +35,11 @@ struct vu {
     struct recorder *recorder, *request_recorder;
     struct vars vars;
     struct jar jar;
+    struct response *incoming;     /* where the next kept response goes */
+    const struct request *request; /* the present one: the step's own, or `rendered` */
     struct exchange exchange;
-    struct request request;
-    struct buf text;           /* what `request` points into */
-    struct response *incoming; /* where the next kept response goes */
+    struct buf text; /* what `rendered` points into */
+    struct request rendered;
     struct process *process;
     struct timer timer;
     struct task again;
@@ -66,7 +67,6 @@ enum vu_next {
     VU_GIVE_UP, /* the iteration is abandoned */
 };
 
-/* now_ns: the time, if it has just been read; else 0. */
 /* Begins the next iteration and returns the time. 0 if it does not begin now: the user waits and
  * will be called, or is done. */
 uint64_t vu_begin_iteration(struct vu *vu);
@@ -78,6 +78,7 @@ static inline bool vu_counts(const struct vu *vu)
     return vu->recorder == &vu->worker->recorder;
 }
 
+/* now_ns: the time, if it has just been read; else 0. */
 enum vu_next vu_run_step(struct vu *vu, const struct step *step, uint64_t now_ns);
 enum vu_next vu_run_request(struct vu *vu, const struct step *step, uint64_t now_ns);
 /* Counts what happened on the way of the user's request (redirects, …), ended or given up. */

@@ -32,9 +32,9 @@ static void not_sent(struct vu *vu, const struct step *step, enum outcome outcom
         return;
     }
     struct event event = {.kind = EVENT_DONE,
-                          .name = vu->request.name,
+                          .name = vu->request->name,
                           .stat_name = step->name.source,
-                          .url = vu->request.shown,
+                          .url = vu->request->shown,
                           .outcome = outcome,
                           .cause = cause};
     worker_event(worker, &event);
@@ -92,7 +92,7 @@ static bool pause_first(struct vu *vu, const struct origin *origin)
 
 static void say_send(struct vu *vu, const struct step *step, const struct prepared *prepared)
 {
-    const struct request *request = &vu->request;
+    const struct request *request = vu->request;
     const struct exchange *exchange = &vu->exchange;
     struct event event = {.kind = EVENT_SEND,
                           .name = request->name,
@@ -126,9 +126,9 @@ static void say_done(struct vu *vu, const struct step *step, uint64_t lag_ns)
     const struct run_options *options = vu->worker->shared->options;
     bool failed = exchange->failure.outcome != OUTCOME_RESPONSE;
     struct event event = {.kind = EVENT_DONE,
-                          .name = vu->request.name,
+                          .name = vu->request->name,
                           .stat_name = step->name.source,
-                          .url = vu->request.shown,
+                          .url = vu->request->shown,
                           .outcome = exchange->failure.outcome,
                           .where = exchange->failure.where,
                           .status = exchange->status,
@@ -213,11 +213,11 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
     struct worker *worker = vu->worker;
     const struct run_options *options = worker->shared->options;
     struct exchange *exchange = &vu->exchange;
-    exchange->origin = vu->request.origin;
+    exchange->origin = vu->request->origin;
     exchange->method = step->request.method;
-    exchange->target = vu->request.target;
-    exchange->head = vu->request.head;
-    exchange->body = vu->request.body;
+    exchange->target = vu->request->target;
+    exchange->head = vu->request->head;
+    exchange->body = vu->request->body;
     exchange->idempotent = prepared->idempotent;
     exchange->is_head = prepared->is_head;
     exchange->own_cookies = prepared->own_cookies;
@@ -251,10 +251,11 @@ static enum render_result render(struct vu *vu, const struct prepared *prepared,
     struct worker *worker = vu->worker;
     struct renderer renderer = {vu_resolve, vu, &vu->text, &worker->scratch};
     if (prepared->fixed) {
-        vu->request = prepared->request;
+        vu->request = &prepared->request;
         return RENDER_OK;
     }
-    return request_render(prepared, vu->vars.plan, worker->client, &renderer, &vu->request,
+    vu->request = &vu->rendered;
+    return request_render(prepared, vu->vars.plan, worker->client, &renderer, &vu->rendered,
                           problem);
 }
 
@@ -281,7 +282,7 @@ enum vu_next vu_run_request(struct vu *vu, const struct step *step, uint64_t now
     case RENDER_OK:
         break;
     }
-    if (pause_first(vu, vu->request.origin)) {
+    if (pause_first(vu, vu->request->origin)) {
         return VU_WAIT;
     }
     /* Where nothing was rendered, a reading that was just made is as good as another. */
