@@ -419,6 +419,77 @@ static void test_color(void **state)
     assert_false(settings_color(COLOR_NEVER, true, &force));
 }
 
+/* When the progress is shown: flags, standard output a terminal, standard error one, a poor one. */
+static void test_progress(void **state)
+{
+    static const struct {
+        const char *flags;
+        struct terminals terminals;
+        bool shown;
+    } cases[] = {
+        {"run http://h/ -q", {true, true, false}, true},
+        {"run http://h/ -q", {false, true, false}, true},
+        {"run http://h/ -q", {true, false, false}, false},
+        {"run http://h/ -q", {true, true, true}, false},
+        {"run http://h/", {true, true, false}, false},
+        {"run http://h/ -s", {true, true, false}, false}, /* lines go to that terminal */
+        {"run http://h/ -s", {false, true, false}, true},
+        {"run http://h/ -q -v", {true, true, false}, false},
+        {"run http://h/ --stats-format json", {true, true, false}, true},
+        {"run http://h/ -q --no-progress", {true, true, false}, false},
+        {"run http://h/ --progress", {false, false, false}, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct trial trial;
+
+        start(&trial, cases[i].flags);
+        assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+        if (settings_progress(&trial.args, &trial.settings, &cases[i].terminals) != cases[i].shown)
+            fail_msg("%zu: %s", i, cases[i].flags);
+        end(&trial);
+    }
+}
+
+static void test_intervals(void **state)
+{
+    static const struct {
+        const char *flags;
+        bool progress, good;
+        uint64_t interval_ms;
+        unsigned parts;
+    } cases[] = {
+        {"run http://h/", false, true, 0, 0},
+        {"run http://h/", true, true, 1000, 5},
+        {"run http://h/ --timeline t.csv", false, true, 1000, 1},
+        {"run http://h/ --stats-format json --interval 250ms", true, true, 250, 2},
+        {"run http://h/ --timeline t.csv --interval 10ms -d 16m", false, true, 10, 1},
+        {"run http://h/ --timeline t.csv --interval 10ms -d 17m", false, false, 0, 0},
+        {"run http://h/ --timeline t.csv --interval 10ms --stages 9m:1,8m:1", false, false, 0, 0},
+        {"run http://h/ --timeline t.csv -d 300h", false, true, 1000, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct trial trial;
+        bool good;
+
+        start(&trial, cases[i].flags);
+        assert_true(settings_make(&trial.args, &trial.plan, &trial.settings, &trial.faults));
+        good = settings_time(&trial.args, cases[i].progress, &trial.settings, &trial.faults);
+        if (good != cases[i].good)
+            fail_msg("%zu: %s", i, cases[i].flags);
+        if (good && cases[i].interval_ms) {
+            assert_int_equal(trial.settings.run.ticks.interval_ns, cases[i].interval_ms * 1000000);
+            assert_int_equal(trial.settings.run.ticks.parts, cases[i].parts);
+        } else {
+            assert_int_equal(trial.settings.run.ticks.interval_ns, 0);
+        }
+        end(&trial);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +504,8 @@ int main(void)
         cmocka_unit_test(test_load_reaches_the_run),
         cmocka_unit_test(test_loads_that_do_not_go_together),
         cmocka_unit_test(test_color),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_intervals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
