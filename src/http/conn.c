@@ -195,6 +195,12 @@ void conn_read_rest(struct conn *conn)
     }
 }
 
+/* When what was just read came. */
+static uint64_t read_at(const struct conn *conn)
+{
+    return conn->tcp.stamps ? conn->tcp.stamp_ns : clock_ns();
+}
+
 /* One read a wake-up: whatever the server floods us with, timers and the others have their turn. */
 static void conn_read(struct conn *conn)
 {
@@ -206,14 +212,14 @@ static void conn_read(struct conn *conn)
         io = conn->stream->ops->discard(conn->stream, discardable, conn->client->read_buffer,
                                         CLIENT_READ_BUFFER, &n);
         if (io == IO_OK) {
-            session->ops->on_discarded(session, n, clock_ns());
+            session->ops->on_discarded(session, n, read_at(conn));
         }
     } else {
         size_t n = 0;
         io = conn->stream->ops->read(conn->stream, conn->client->read_buffer, CLIENT_READ_BUFFER,
                                      &n);
         if (io == IO_OK) {
-            session->ops->on_bytes(session, conn->client->read_buffer, n, clock_ns());
+            session->ops->on_bytes(session, conn->client->read_buffer, n, read_at(conn));
         }
     }
     if (io == IO_END) {

@@ -207,7 +207,8 @@ static bool begin_connecting(struct conn *conn, const struct address *to,
     struct tcp_ends ends = {.address = (const struct sockaddr *)&to->storage,
                             .length = to->length,
                             .local = from ? (const struct sockaddr *)&from->storage : NULL,
-                            .local_length = from ? from->length : 0};
+                            .local_length = from ? from->length : 0,
+                            .stamps = conn->client->options.kernel_timestamps};
     return tcp_connect(&conn->tcp, conn->client->loop, &ends, conn_ready) != IO_FAILED;
 }
 

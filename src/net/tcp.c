@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/sanitizer.h"
 #include "net/weather.h"
 
@@ -87,13 +89,61 @@ static uint32_t lowat_for(const struct tcp *tcp, uint64_t left)
     return left < most ? (uint32_t)left : most;
 }
 
+/* The kernel's stamp of the wall clock, by the monotonic one; a step of the wall clock meanwhile
+ * must not make it earlier than what came before, nor later than now. */
+static void take_stamp(struct tcp *tcp, const struct timespec *stamp)
+{
+    struct timespec wall;
+    uint64_t now_ns = clock_ns(), ago_ns = 0;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    int64_t ago =
+        (int64_t)(wall.tv_sec - stamp->tv_sec) * (int64_t)NS_PER_S + wall.tv_nsec - stamp->tv_nsec;
+    if (ago > 0) {
+        ago_ns = (uint64_t)ago;
+    }
+    tcp->stamp_ns = ago_ns < now_ns - tcp->stamp_ns ? now_ns - ago_ns : tcp->stamp_ns;
+}
+
+static ssize_t receive_stamped(struct tcp *tcp, char *bytes, size_t max, int flags)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(struct timespec))];
+    } control;
+    struct iovec iov = {bytes, max};
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t n = recvmsg(tcp->watcher.fd, &message, flags);
+    if (n <= 0) {
+        return n;
+    }
+    struct timespec stamp;
+    const struct cmsghdr *found = CMSG_FIRSTHDR(&message);
+    if (found && found->cmsg_level == SOL_SOCKET && found->cmsg_type == SCM_TIMESTAMPNS) {
+        memcpy(&stamp, CMSG_DATA(found), sizeof stamp);
+        take_stamp(tcp, &stamp);
+    } else {
+        tcp->stamp_ns = clock_ns();
+    }
+    return n;
+}
+
+static ssize_t receive(struct tcp *tcp, char *bytes, size_t max, int flags)
+{
+    ssize_t n;
+    do {
+        n = tcp->stamps ? receive_stamped(tcp, bytes, max, flags)
+                        : weather_recv(tcp->watcher.fd, bytes, max, flags);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
 static enum io tcp_read(struct stream *stream, char *bytes, size_t max, size_t *got)
 {
     struct tcp *tcp = (struct tcp *)stream;
-    ssize_t n;
-    do {
-        n = weather_recv(tcp->watcher.fd, bytes, max, 0);
-    } while (n < 0 && errno == EINTR);
+    ssize_t n = receive(tcp, bytes, max, 0);
     if (n > 0) {
         *got = (size_t)n;
         return IO_OK;
@@ -120,10 +170,7 @@ static enum io tcp_discard(struct stream *stream, uint64_t max, char *scratch, s
     /* The kernel writes nothing to scratch, which sanitizers do not believe. */
     size_t most = SANITIZER_ADDRESS || SANITIZER_THREAD ? scratch_size : (size_t)1 << 30;
     size_t want = max < most ? (size_t)max : most;
-    ssize_t n;
-    do {
-        n = weather_recv(tcp->watcher.fd, scratch, want, MSG_TRUNC);
-    } while (n < 0 && errno == EINTR);
+    ssize_t n = receive(tcp, scratch, want, MSG_TRUNC);
     if (n == 0) {
         return IO_END;
     }
@@ -140,6 +187,9 @@ static enum io tcp_write(struct stream *stream, const struct str *parts, unsigne
 {
     struct tcp *tcp = (struct tcp *)stream;
     ssize_t sent;
+    if (tcp->stamps) {
+        tcp->stamp_ns = clock_ns();
+    }
     if (n == 1) {
         do {
             sent = weather_send(tcp->watcher.fd, parts[0].p, parts[0].n, MSG_NOSIGNAL);
@@ -218,6 +268,9 @@ static int open_socket(const struct tcp_ends *ends)
     if (ends->address->sa_family != AF_UNIX) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
+    if (ends->stamps) {
+        setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+    }
     if (ends->local) {
         /* The port is chosen when the other end is known: each pair of addresses has them all. */
         setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
@@ -238,7 +291,8 @@ enum io tcp_connect(struct tcp *tcp, struct loop *loop, const struct tcp_ends *e
     *tcp = (struct tcp){.stream = {.ops = &tcp_ops, .ready = ready},
                         .loop = loop,
                         .watcher = {.fd = -1, .ready = tcp_ready},
-                        .lowat = 1};
+                        .lowat = 1,
+                        .stamps = ends->stamps};
     int fd = open_socket(ends);
     if (fd < 0) {
         return fail(tcp, connect_failure(errno));

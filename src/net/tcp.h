@@ -18,12 +18,17 @@ struct tcp {
     bool connecting;
     bool failed;    /* in the last event there was an error */
     uint32_t lowat; /* SO_RCVLOWAT as it is set now */
+    bool stamps;    /* the kernel tells when packets came */
+    /* With stamps: when the last of what was read came, by clock_ns; never before the last write
+     * began. */
+    uint64_t stamp_ns;
 };
 
 /* What a connection is made from and to; local NULL: the system chooses. */
 struct tcp_ends {
     const struct sockaddr *address, *local;
     socklen_t length, local_length;
+    bool stamps; /* have the kernel tell when packets come (SO_TIMESTAMPNS) */
 };
 
 /*

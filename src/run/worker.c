@@ -183,10 +183,14 @@ static void prepare(struct worker *worker)
     }
 }
 
-/* Iterations are what arrives, unless requests do: then users begin as many as there are. */
-static uint64_t arrivals_limit(const struct run_options *options)
+/* Of the run proper. Iterations are what arrives, unless requests do: then users begin as many as
+ * there are. */
+static void start_arrivals(struct worker *worker)
 {
-    return options->load.by_request ? 0 : options->iterations;
+    const struct shared *shared = worker->shared;
+    const struct run_options *options = shared->options;
+    uint64_t limit = options->load.by_request ? 0 : options->iterations;
+    arrivals_start(worker, &shared->profile, shared->start_ns, shared->end_ns, limit);
 }
 
 /* The warm-up is over: what begins from now on counts. */
@@ -194,12 +198,11 @@ static void warm(struct timer *timer, uint64_t now_ns)
 {
     struct worker *worker =
         (struct worker *)(void *)((char *)timer - offsetof(struct worker, warm));
-    const struct shared *shared = worker->shared;
     (void)now_ns;
     worker->counting = &worker->recorder;
-    meter_start(&worker->meter, shared->start_ns);
-    if (shared->open) {
-        arrivals_start(worker, &shared->profile, shared->start_ns, arrivals_limit(shared->options));
+    meter_start(&worker->meter, worker->shared->start_ns);
+    if (worker->shared->open) {
+        start_arrivals(worker);
     }
 }
 
@@ -303,9 +306,10 @@ static void start(struct worker *worker)
     } else {
         meter_start(&worker->meter, shared->start_ns);
     }
-    if (shared->open) {
-        arrivals_start(worker, warms_up ? &shared->warmup_profile : &shared->profile,
-                       shared->launch_ns, warms_up ? 0 : arrivals_limit(shared->options));
+    if (shared->open && warms_up) {
+        arrivals_start(worker, &shared->warmup_profile, shared->launch_ns, shared->start_ns, 0);
+    } else if (shared->open) {
+        start_arrivals(worker);
     }
     start_users(worker);
     if (shared->end_ns != UINT64_MAX) {
