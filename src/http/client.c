@@ -111,7 +111,7 @@ static void dispatch(struct exchange *exchange, bool fresh, uint64_t now_ns)
     struct origin *origin = exchange->final_origin;
     struct conn *conn = pool_take(origin, fresh);
     if (conn) {
-        exchange->client->reused++;
+        exchange->client->reused += conn->phases_told; /* not if it was opened ahead */
         conn_submit(conn, exchange, now_ns);
     } else if (origin->protocol == ORIGIN_H1) {
         conn_open(exchange->client, origin, exchange);

@@ -62,6 +62,7 @@ struct origin {
     struct conn *loose; /* no exchange's own, and not to be taken: being opened, or retired */
     unsigned opening;   /* connections that are being opened for whoever waits */
     bool shut;          /* a new one had room for nobody: no more of them until that changes */
+    size_t ahead;       /* to open besides, should it turn out that each user needs its own */
     struct exchange *waiting, **waiting_end;
     /* Of any protocol: */
     unsigned coming;                /* connections that have not begun to connect */
@@ -89,6 +90,8 @@ struct client_options {
     bool kernel_timestamps;          /* response times by the kernel's time stamps of packets */
     /* bytes came on an idle connection, after the response to an exchange with that tag */
     void (*idle_bytes)(void *ctx, uint32_t tag);
+    /* all connections of client_connect_ahead are open, or could not be */
+    void (*connected)(void *ctx);
     void *ctx;
 };
 
@@ -99,6 +102,7 @@ struct client {
     struct blocks *blocks;
     struct timer_queue *timeouts;
     uint64_t opened, reused, failed; /* connections */
+    size_t ahead;                    /* being opened by client_connect_ahead */
     bool used_tls;                   /* one of them */
     unsigned n_origins;
     struct origin *table[256];
@@ -130,6 +134,11 @@ struct origin *client_origin(struct client *client, bool https, struct str host,
 /* How long a user should wait before it tries this origin again: 0, or 1 ms to 250 ms after many
  * failures in a row. */
 uint64_t client_backoff_ns(const struct origin *origin);
+
+/* Opens, before any exchange is there, the connections to an origin that so many users need;
+ * options.connected is called when that is over, also if some could not be made: those are made
+ * when they are needed. */
+void client_connect_ahead(struct client *client, struct origin *origin, size_t users);
 
 /* Calls back for each address of those origins that have several. */
 void client_each_address(const struct client *client,
@@ -195,7 +204,8 @@ void pool_forget(struct exchange *exchange);
 /* A connection that was opened for those who wait is open (its session is known), or could not be
  * (failure). */
 void pool_opened(struct conn *conn, uint64_t now_ns);
-void pool_open_failed(struct origin *origin, const struct failure *failure, uint64_t now_ns);
+void pool_open_failed(struct client *client, struct origin *origin, const struct failure *failure,
+                      uint64_t now_ns);
 /* Opens a connection if somebody waits and none is being opened. */
 void pool_reopen(struct client *client, struct origin *origin);
 /* A shared connection can take more. */

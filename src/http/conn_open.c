@@ -45,7 +45,7 @@ void conn_open_failed(struct conn *conn, const struct failure *failure, uint64_t
     } else {
         origin->users++; /* it stays until all who wait have been told */
         conn_close(conn);
-        pool_open_failed(origin, failure, now_ns);
+        pool_open_failed(conn->client, origin, failure, now_ns);
         origin->users--;
     }
 }

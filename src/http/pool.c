@@ -159,6 +159,41 @@ void pool_serve(struct conn *conn, uint64_t now_ns)
     pool_reopen(conn->client, origin);
 }
 
+static void open_ahead(struct client *client, struct origin *origin, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        client->ahead++;
+        origin->opening++;
+        conn_open(client, origin, NULL);
+    }
+}
+
+void client_connect_ahead(struct client *client, struct origin *origin, size_t users)
+{
+    size_t first = origin->protocol == ORIGIN_H1 ? users : client->options.connections;
+    if (first > users) {
+        first = users;
+    }
+    origin->ahead = users - first;
+    open_ahead(client, origin, first);
+}
+
+/* One that was opened ahead is there, or could not be made. */
+static void went_ahead(struct client *client, struct origin *origin)
+{
+    if (client->ahead == 0) {
+        return;
+    }
+    if (origin->protocol == ORIGIN_H1) {
+        size_t more = origin->ahead;
+        origin->ahead = 0;
+        open_ahead(client, origin, more);
+    }
+    if (--client->ahead == 0) {
+        client->options.connected(client->options.ctx);
+    }
+}
+
 void pool_opened(struct conn *conn, uint64_t now_ns)
 {
     struct origin *origin = conn->origin;
@@ -168,6 +203,7 @@ void pool_opened(struct conn *conn, uint64_t now_ns)
         origin->protocol = ORIGIN_H2;
         origin->shut = true; /* unless it has room */
         pool_serve(conn, now_ns);
+        went_ahead(conn->client, origin);
         return;
     }
     /* One exchange a connection after all: this one takes the first, the others open their own. */
@@ -180,12 +216,15 @@ void pool_opened(struct conn *conn, uint64_t now_ns)
     while ((exchange = pop_waiting(origin))) {
         conn_open(conn->client, origin, exchange);
     }
+    went_ahead(conn->client, origin);
 }
 
-void pool_open_failed(struct origin *origin, const struct failure *failure, uint64_t now_ns)
+void pool_open_failed(struct client *client, struct origin *origin, const struct failure *failure,
+                      uint64_t now_ns)
 {
     struct exchange *failed = origin->waiting;
     origin->opening--;
+    went_ahead(client, origin);
     if (origin->opening || origin->n_shared) {
         return; /* others are there for those who wait */
     }

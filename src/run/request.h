@@ -30,7 +30,7 @@ struct prepared {
     bool own_cookies;     /* the plan sets Cookie */
     bool expects;         /* … and Expect */
     bool idempotent, is_head;
-    struct request request;   /* its origin with fixed_authority; all of it if fixed */
+    struct request request; /* its origin with fixed_authority; all of it if fixed */
     /* With fixed_authority: the bytes of the rendered URL before its path, and what stands between
      * target and the plan's own header lines. */
     size_t authority_n;

@@ -102,6 +102,20 @@ static int tick(const struct shared *shared, uint64_t *due_ns)
     return (int)((*due_ns - now_ns) / NS_PER_MS) + 1;
 }
 
+/* The clock starts. */
+static void launch(struct shared *shared)
+{
+    const struct run_options *options = shared->options;
+    uint64_t length_ns = options->duration_ns;
+    if (options->load.n_stages) {
+        length_ns = profile_length(&shared->profile);
+    }
+    shared->launch_ns = clock_ns() + (shared->open ? THREADS_START_NS : 0);
+    shared->start_ns = shared->launch_ns + options->warmup_ns;
+    shared->end_ns = length_ns ? shared->start_ns + length_ns : UINT64_MAX;
+    atomic_store(&shared->launched, true);
+}
+
 /* Until every worker has ended: passes their text on, and stops them when a signal comes or
  * nobody reads any more. */
 static void attend(struct shared *shared, struct worker *workers, struct run_result *result)
@@ -123,6 +137,9 @@ static void attend(struct shared *shared, struct worker *workers, struct run_res
         if (stop > stopped) {
             stopped = stop;
             stop_workers(shared, workers, stop);
+        } else if (!shared->launched && atomic_load(&shared->connecting) == 0) {
+            launch(shared);
+            wake_workers(shared, workers);
         } else if (atomic_load(&shared->exhausted) && !told) {
             told = true;
             wake_workers(shared, workers);
@@ -141,18 +158,6 @@ static bool start_thread(struct worker *worker, const char **why)
     return true;
 }
 
-static void set_times(struct shared *shared)
-{
-    const struct run_options *options = shared->options;
-    uint64_t length_ns = options->duration_ns;
-    if (options->load.n_stages) {
-        length_ns = profile_length(&shared->profile);
-    }
-    shared->launch_ns = clock_ns() + (shared->open ? THREADS_START_NS : 0);
-    shared->start_ns = shared->launch_ns + options->warmup_ns;
-    shared->end_ns = length_ns ? shared->start_ns + length_ns : UINT64_MAX;
-}
-
 /* Starts all workers, with signals blocked in them, so that the main thread gets them. */
 static unsigned start_workers(struct shared *shared, struct worker *workers, const char **why)
 {
@@ -162,7 +167,12 @@ static unsigned start_workers(struct shared *shared, struct worker *workers, con
     sigaddset(&block, SIGINT);
     sigaddset(&block, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &block, &before);
-    set_times(shared);
+    if (shared->options->connections_first) {
+        atomic_store(&shared->connecting, shared->options->workers);
+        shared->start_ns = UINT64_MAX;
+    } else {
+        launch(shared);
+    }
     atomic_store(&shared->working, shared->options->workers);
     while (started < shared->options->workers && start_thread(&workers[started], why)) {
         started++;
@@ -259,7 +269,7 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
                     struct run_result *result)
 {
     const struct run_options *options = shared->options;
-    uint64_t ended_ns = shared->start_ns;
+    uint64_t ended_ns = 0;
     for (unsigned i = 0; i < options->workers; i++) {
         const struct worker *worker = &workers[i];
         snapshot_add(snapshot, &worker->recorder);
@@ -269,7 +279,8 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
     }
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    snapshot->duration_ns = ended_ns - shared->start_ns; /* 0 if a warm-up was cut off */
+    /* The start may not have come. */
+    snapshot->duration_ns = ended_ns > shared->start_ns ? ended_ns - shared->start_ns : 0;
     result->assertions_failed = snapshot->checks_failed;
     result->abandoned = snapshot->iterations_abandoned;
     result->not_sent = snapshot->global.causes[OUTCOME_LOCAL];

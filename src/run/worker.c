@@ -130,6 +130,8 @@ static void forget_waiting(struct worker *worker)
     }
 }
 
+static void start(struct worker *worker);
+
 static void woken(void *ctx)
 {
     struct worker *worker = ctx;
@@ -139,6 +141,8 @@ static void woken(void *ctx)
     } else if (stop == STOP_GRACE && !worker->told) {
         worker->told = true;
         close_down(worker);
+    } else if (atomic_load(&worker->shared->launched) && !worker->started && !worker->ending) {
+        start(worker);
     } else if (atomic_load(&worker->shared->exhausted) && !worker->closing) {
         forget_waiting(worker);
     }
@@ -165,6 +169,14 @@ void worker_process_done(struct worker *worker)
 }
 
 /* --- start --- */
+
+static void connected(void *ctx)
+{
+    struct shared *shared = ((struct worker *)ctx)->shared;
+    if (atomic_fetch_sub(&shared->connecting, 1) == 1) {
+        outbox_notify(shared->outbox); /* the main thread says when to begin */
+    }
+}
 
 static void idle_bytes(void *ctx, uint32_t tag)
 {
@@ -233,6 +245,7 @@ bool worker_init(struct worker *worker, struct shared *shared, unsigned id, size
     loop_on_wake(worker->loop, woken, worker);
     struct client_options client = options->client;
     client.idle_bytes = idle_bytes;
+    client.connected = connected;
     client.ctx = worker;
     worker->client = client_new(worker->loop, &worker->blocks, &client);
     prepare(worker);
@@ -298,6 +311,7 @@ static void start(struct worker *worker)
 {
     const struct shared *shared = worker->shared;
     bool warms_up = worker->counting != &worker->recorder;
+    worker->started = true;
     if (shared->open || shared->options->load.n_stages) {
         loop_be_precise(worker->loop, shared->options->spin ? SPIN_NS : 0);
     }
@@ -317,10 +331,31 @@ static void start(struct worker *worker)
     }
 }
 
+/* --connections-first: those to the servers that the plan names without variables. */
+static void connect_first(struct worker *worker)
+{
+    const struct plan *plan = worker->shared->options->plan;
+    struct client *client = worker->client;
+    client->ahead++; /* until all have been begun */
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        struct origin *origin = worker->prepared[i].request.origin;
+        if (origin && origin->opening == 0) {
+            client_connect_ahead(client, origin, worker->n_users);
+        }
+    }
+    if (--client->ahead == 0) {
+        connected(worker);
+    }
+}
+
 void *worker_main(void *ctx)
 {
     struct worker *worker = ctx;
-    start(worker);
+    if (atomic_load(&worker->shared->launched)) {
+        start(worker);
+    } else {
+        connect_first(worker);
+    }
     loop_run(worker->loop);
     hand_on(worker);
     meter_end(&worker->meter);

@@ -52,6 +52,8 @@ struct shared {
     atomic_uint_fast64_t next_warmup;             /* iteration of the warm-up */
     _Alignas(CACHE_LINES) _Atomic enum stop stop; /* set by the main thread */
     atomic_bool exhausted;                        /* no iterations are left */
+    atomic_uint connecting; /* workers whose users have yet to connect, with --connections-first */
+    atomic_bool launched;   /* the times above are known: users may begin */
     atomic_uint working;
 };
 
@@ -76,6 +78,7 @@ struct worker {
     struct vu *users;
     size_t n_users, active;
     struct timer warm, deadline, flush;
+    bool started;      /* its users have begun */
     bool closing;      /* no user takes another step; requests in flight may end */
     bool told;         /* … because the main thread said so */
     size_t in_flight;  /* then: how many have not */
