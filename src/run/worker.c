@@ -313,7 +313,7 @@ static void start(struct worker *worker)
     bool warms_up = worker->counting != &worker->recorder;
     worker->started = true;
     if (shared->open || shared->options->load.n_stages) {
-        loop_be_precise(worker->loop, shared->options->spin ? SPIN_NS : 0);
+        loop_be_precise(worker->loop, shared->open && shared->options->spin ? SPIN_NS : 0);
     }
     if (warms_up) {
         timer_start_at(worker->loop, &worker->warm, shared->start_ns);
