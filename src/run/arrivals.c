@@ -58,13 +58,13 @@ static void due(struct timer *timer, uint64_t now_ns)
 }
 
 void arrivals_start(struct worker *worker, const struct profile *profile, uint64_t start_ns,
-                    uint64_t end_ns, uint64_t limit)
+                    uint64_t limit)
 {
     const struct run_options *options = worker->shared->options;
     struct arrivals *arrivals = &worker->arrivals;
     pacer_init(&arrivals->pacer, profile, options->load.arrival, worker->id, options->workers,
                limit, options->seed);
-    pacer_start(&arrivals->pacer, start_ns, end_ns);
+    pacer_start(&arrivals->pacer, start_ns);
     arrivals->timer.fire = due;
     arrivals->starved = false;
     wait_for_next(worker);

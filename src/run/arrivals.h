@@ -23,10 +23,10 @@ struct arrivals {
     bool starved;       /* one is due and nobody was free: whoever comes first takes it */
 };
 
-/* Arrivals come from start_ns on and before end_ns, as the profile says; limit: how many over all
- * workers, 0: as many as that makes. What was due before is forgotten. */
+/* Arrivals come from start_ns on, as the profile says; limit: how many over all workers, 0: as many
+ * as that makes. What was due before is forgotten. */
 void arrivals_start(struct worker *worker, const struct profile *profile, uint64_t start_ns,
-                    uint64_t end_ns, uint64_t limit);
+                    uint64_t limit);
 /* No more arrivals. What was due by now_ns and has found no user is counted as missed. */
 void arrivals_stop(struct worker *worker, uint64_t now_ns);
 /* The user is free. True if it has an arrival at once; false if it will be woken by vu_arrived when

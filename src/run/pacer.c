@@ -8,7 +8,7 @@ static void find_next(struct pacer *pacer)
                        ? pacer->expected
                        : (double)(pacer->id + pacer->taken * pacer->workers);
     uint64_t ns = pacer->taken < pacer->limit ? profile_when(pacer->profile, index) : PROFILE_NEVER;
-    pacer->next_ns = ns < pacer->end_ns - pacer->start_ns ? pacer->start_ns + ns : PROFILE_NEVER;
+    pacer->next_ns = ns == PROFILE_NEVER ? PROFILE_NEVER : pacer->start_ns + ns;
 }
 
 /* Exponential gaps: the expected arrivals between two of one worker. */
@@ -30,10 +30,9 @@ void pacer_init(struct pacer *pacer, const struct profile *profile, enum arrival
     rng_seed(&pacer->rng, seed + id);
 }
 
-void pacer_start(struct pacer *pacer, uint64_t start_ns, uint64_t end_ns)
+void pacer_start(struct pacer *pacer, uint64_t start_ns)
 {
     pacer->start_ns = start_ns;
-    pacer->end_ns = end_ns;
     pacer->taken = 0;
     pacer->expected = 0;
     if (pacer->arrival == ARRIVAL_POISSON) {
@@ -54,10 +53,7 @@ void pacer_take(struct pacer *pacer)
 uint64_t pacer_overdue(struct pacer *pacer, uint64_t now_ns)
 {
     uint64_t before = pacer->taken;
-    if (now_ns > pacer->end_ns) {
-        now_ns = pacer->end_ns;
-    }
-    if (pacer->next_ns >= now_ns) {
+    if (pacer->next_ns >= now_ns) { /* and thus not PROFILE_NEVER below */
         return 0;
     }
     if (pacer->arrival == ARRIVAL_POISSON) {

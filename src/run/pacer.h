@@ -15,7 +15,7 @@ struct pacer {
     const struct profile *profile;
     enum arrival arrival;
     unsigned id, workers;
-    uint64_t start_ns, end_ns;
+    uint64_t start_ns;
     uint64_t taken, limit; /* arrivals so far, and at most, of this worker */
     double expected;       /* Poisson: how many were expected by the next one, of all workers */
     struct rng rng;
@@ -25,8 +25,8 @@ struct pacer {
 /* Worker `id` of `workers`; `limit`: arrivals in all, of all workers, 0: no limit. */
 void pacer_init(struct pacer *pacer, const struct profile *profile, enum arrival arrival,
                 unsigned id, unsigned workers, uint64_t limit, uint64_t seed);
-/* From now on times count from start_ns, and from the first arrival; none comes from end_ns on. */
-void pacer_start(struct pacer *pacer, uint64_t start_ns, uint64_t end_ns);
+/* From now on times count from there, and from the first arrival. */
+void pacer_start(struct pacer *pacer, uint64_t start_ns);
 /* The arrival that was next is taken. */
 void pacer_take(struct pacer *pacer);
 /* How many are due at a moment and not taken, the next one included; takes Poisson arrivals. */

@@ -202,7 +202,7 @@ static void start_arrivals(struct worker *worker)
     const struct shared *shared = worker->shared;
     const struct run_options *options = shared->options;
     uint64_t limit = options->load.by_request ? 0 : options->iterations;
-    arrivals_start(worker, &shared->profile, shared->start_ns, shared->end_ns, limit);
+    arrivals_start(worker, &shared->profile, shared->start_ns, limit);
 }
 
 /* The warm-up is over: what begins from now on counts. */
@@ -321,7 +321,7 @@ static void start(struct worker *worker)
         meter_start(&worker->meter, shared->start_ns);
     }
     if (shared->open && warms_up) {
-        arrivals_start(worker, &shared->warmup_profile, shared->launch_ns, shared->start_ns, 0);
+        arrivals_start(worker, &shared->warmup_profile, shared->launch_ns, 0);
     } else if (shared->open) {
         start_arrivals(worker);
     }

@@ -36,23 +36,14 @@ static void test_constant(void **state)
     use(&load);
     pacer_init(&pacer, &profile, ARRIVAL_CONSTANT, 0, 1, 3, 1);
     assert_true(pacer.next_ns == PROFILE_NEVER);
-    pacer_start(&pacer, START, PROFILE_NEVER);
+    pacer_start(&pacer, START);
     for (uint64_t k = 0; k < 3; k++) {
         assert_int_equal(pacer.next_ns, START + k * S / 10);
         pacer_take(&pacer);
     }
     assert_true(pacer.next_ns == PROFILE_NEVER);
-    pacer_start(&pacer, START + S, PROFILE_NEVER);
+    pacer_start(&pacer, START + S);
     assert_int_equal(pacer.next_ns, START + S);
-    /* Nothing is due at the end any more, nor overdue behind it. */
-    pacer_start(&pacer, START, START + S / 5);
-    assert_int_equal(pacer_overdue(&pacer, START + S), 2);
-    pacer_take(&pacer);
-    assert_int_equal(pacer.next_ns, START + S / 10);
-    assert_int_equal(pacer_overdue(&pacer, START + S), 1);
-    pacer_take(&pacer);
-    assert_true(pacer.next_ns == PROFILE_NEVER);
-    assert_int_equal(pacer_overdue(&pacer, START + S), 0);
 }
 
 /* Three workers together send what one would. */
@@ -64,10 +55,10 @@ static void test_workers_share(void **state)
     (void)state;
     use(&load);
     pacer_init(&whole, &profile, ARRIVAL_CONSTANT, 0, 1, 100, 1);
-    pacer_start(&whole, START, PROFILE_NEVER);
+    pacer_start(&whole, START);
     for (unsigned i = 0; i < 3; i++) {
         pacer_init(&pacers[i], &profile, ARRIVAL_CONSTANT, i, 3, 100, 1);
-        pacer_start(&pacers[i], START, PROFILE_NEVER);
+        pacer_start(&pacers[i], START);
     }
     for (unsigned k = 0; k < 100; k++) {
         assert_int_equal(pacers[k % 3].next_ns, whole.next_ns);
@@ -90,8 +81,8 @@ static void test_poisson(void **state)
     use(&load);
     pacer_init(&pacer, &profile, ARRIVAL_POISSON, 1, 2, 0, 42);
     pacer_init(&again, &profile, ARRIVAL_POISSON, 1, 2, 0, 42);
-    pacer_start(&pacer, START, PROFILE_NEVER);
-    pacer_start(&again, START, PROFILE_NEVER);
+    pacer_start(&pacer, START);
+    pacer_start(&again, START);
     for (unsigned i = 0; i < n; i++) {
         uint64_t before = pacer.next_ns;
         double gap;
@@ -119,7 +110,7 @@ static void test_poisson_follows_stages(void **state)
     (void)state;
     use(&load);
     pacer_init(&pacer, &profile, ARRIVAL_POISSON, 0, 1, 0, 7);
-    pacer_start(&pacer, START, PROFILE_NEVER);
+    pacer_start(&pacer, START);
     for (; pacer.next_ns != PROFILE_NEVER; all++) {
         first_half += pacer.next_ns < START + 10 * S;
         pacer_take(&pacer);
@@ -143,8 +134,8 @@ static void test_overdue(void **state)
 
                 pacer_init(&pacer, &profile, (enum arrival)arrival, id, 3, 900, 7);
                 pacer_init(&counted, &profile, (enum arrival)arrival, id, 3, 900, 7);
-                pacer_start(&pacer, START, PROFILE_NEVER);
-                pacer_start(&counted, START, PROFILE_NEVER);
+                pacer_start(&pacer, START);
+                pacer_start(&counted, START);
                 for (unsigned i = 0; i < 5; i++) {
                     pacer_take(&pacer);
                     pacer_take(&counted);
