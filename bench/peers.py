@@ -135,7 +135,7 @@ def plan_text(job, settings=""):
     with_items_from_csv: {job.path}
 """
     text += f"  - name: Get\n    request:\n      url: {job.path}\n"
-    return text + ("  - delay:\n      seconds: 600\n" if job.work.plan == "idle" else "")
+    return text + ("  - name: Wait\n    delay:\n      seconds: 600\n" if job.work.plan == "idle" else "")
 
 
 def driller_run(job, *more, quiet=True, users=None, plan=None):
@@ -308,7 +308,7 @@ def vegeta(job):
             *headers("-header"), "-targets", targets, "-output", "/dev/null"]
 
 
-@tool("oha", Source("cargo", "oha", "oha"))
+@tool("oha", Source("cargo", "oha", "oha@1.16.0"))
 def oha(job):
     work = job.work
     return [job.program, "-c", work.connections, "-z", f"{job.seconds}s", "--no-tui", "--insecure",

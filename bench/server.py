@@ -139,7 +139,7 @@ class Server:
 
     def status(self):
         """The server's own counts: connections accepted, requests begun (this one not included)."""
-        with urllib.request.urlopen(self.url("http", "/status"), timeout=5) as answer:
+        with urllib.request.urlopen(self.url("http", "/status"), timeout=60) as answer:
             lines = answer.read().decode().splitlines()
         accepts, _, requests = map(int, lines[2].split())
         self.asked = getattr(self, "asked", 0) + 1
