@@ -332,7 +332,7 @@ def test_an_interrupt_leaves_the_grace(started, truth, options):
 
 @pytest.mark.fault("S-2")
 def test_a_second_interrupt_ends_the_grace(started, truth):
-    server = truth("--stall", "1,600000")
+    server = truth("--wait", 600000000)  # one is in flight
     process = started(server, "--rate", "1000", "-d", "60s", "--grace", LONG)
     process.send_signal(signal.SIGINT)
     wait_until(lambda: signal_taken(process, signal.SIGINT), "the first signal")
