@@ -356,6 +356,7 @@ static void put_run(struct document *doc, const struct snapshot *snapshot)
     put_count(doc, "late_starts", snapshot->late_starts);
     put_count(doc, "dropped_starts", snapshot->dropped_starts);
     put_count(doc, "missed_starts", snapshot->missed_starts);
+    put_count(doc, "stopped", snapshot->stopped);
     if (snapshot->open_loop)
         put_times(doc, "schedule_lag_ms", &snapshot->schedule_lag, NAN);
     else

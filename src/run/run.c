@@ -281,6 +281,7 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
     getrusage(RUSAGE_SELF, &usage);
     /* The start may not have come. */
     snapshot->duration_ns = ended_ns > shared->start_ns ? ended_ns - shared->start_ns : 0;
+    snapshot->stopped = signals_continued();
     result->assertions_failed = snapshot->checks_failed;
     result->abandoned = snapshot->iterations_abandoned;
     result->not_sent = snapshot->global.causes[OUTCOME_LOCAL];

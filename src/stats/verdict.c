@@ -56,11 +56,22 @@ static void judge_starts(struct verdict *verdict, const struct snapshot *snapsho
              late * 100 > 100 ? 100 : late * 100);
 }
 
+static void judge_stops(struct verdict *verdict, const struct snapshot *snapshot)
+{
+    if (snapshot->stopped == 0)
+        return;
+    snprintf(next(verdict), sizeof(*verdict->warnings),
+             "driller itself was stopped and continued %u time%s: the slowest requests waited for "
+             "that, not for the server",
+             snapshot->stopped, snapshot->stopped == 1 ? "" : "s");
+}
+
 void verdict_make(struct verdict *verdict, const struct snapshot *snapshot)
 {
     verdict->n = 0;
     if (snapshot->duration_ns < NS_PER_S)
         return;
+    judge_stops(verdict, snapshot);
     judge_cpu(verdict, snapshot);
     if (snapshot->open_loop) {
         judge_lag(verdict, snapshot);

@@ -7,7 +7,7 @@
 
 #include "stats/snapshot.h"
 
-#define VERDICT_MAX 3
+#define VERDICT_MAX 4
 
 /* Ready sentences without a full stop, with figures and what to do. */
 struct verdict {

@@ -356,3 +356,5 @@ def test_a_run_that_stands_still_makes_up_for_it(started, truth):
     check_accounts(figures, 400)
     check_schedule(figures, server.stop(), before, lambda k: k * S / 200, 400)
     assert figures["generator"]["schedule_lag_ms"]["max"] >= 900
+    assert figures["generator"]["stopped"] == 1
+    assert b"stopped and continued 1 time" in err

@@ -66,6 +66,19 @@ static void a_busy_thread(void **state)
     snapshot_fini(&snapshot);
 }
 
+static void a_process_that_was_stopped(void **state)
+{
+    struct snapshot snapshot;
+
+    (void)state;
+    make(&snapshot, false);
+    snapshot.stopped = 1;
+    assert_int_equal(warnings(&snapshot, "stopped and continued 1 time:"), 1);
+    snapshot.stopped = 2;
+    assert_int_equal(warnings(&snapshot, "stopped and continued 2 times:"), 1);
+    snapshot_fini(&snapshot);
+}
+
 static void requests_sent_late(void **state)
 {
     struct snapshot snapshot;
@@ -104,6 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_run_has_none),
         cmocka_unit_test(a_busy_thread),
+        cmocka_unit_test(a_process_that_was_stopped),
         cmocka_unit_test(requests_sent_late),
         cmocka_unit_test(starts_without_a_user),
     };
