@@ -79,3 +79,18 @@ def test_list_names_every_work_once(bench):
     names = [line.split()[0] for line in lines if not line.startswith(" ")]
     assert len(names) == len(set(names)) > 30
     assert "get-10000" in names and "h2-64x8" in names
+
+
+def test_pacing_of_driller_and_of_the_bare_pacer(driller, tmp_path):
+    if not (driller.parent / "bench" / "bench_pacer").exists():
+        pytest.fail("bench_pacer is not built", pytrace=False)
+    done = subprocess.run(
+        [ROOT / "bench" / "pacing", "--no-install", "--build", driller.parent, "--rounds", "1",
+         "--seconds", "1", "--peers", "pacer", "pace-2000", "wait"],
+        text=True, capture_output=True, timeout=120, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()
+            if line.startswith(("| driller", "| pacer"))]
+    assert sorted(row[0] for row in rows if len(row) == 7) == [
+        "driller", "driller-kernel", "driller-spin", "pacer"]
+    assert sum(row[1:2] == ["response"] for row in rows) == 3  # of the work `wait`

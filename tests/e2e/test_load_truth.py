@@ -68,7 +68,8 @@ def check_schedule(figures, records, before, due, count):
 
 # Rates
 
-@pytest.mark.parametrize("options", [(), ("--timer", "spin")])
+@pytest.mark.parametrize("options", [(), ("--timer", "spin"), ("--timestamps", "kernel"),
+                                     ("--connections-first", "-p", "50")])
 def test_constant_arrivals(load, truth, options):
     figures, records, before = load(truth(), "--rate", "400", "-d", "1s", "--grace", LONG, *options)
     check_accounts(figures, 400)

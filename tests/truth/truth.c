@@ -217,9 +217,6 @@ static void on_connection(void)
     conn->fd = fd;
     conn->id = connections++;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (options.kernel) {
-        setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
-    }
     watch(fd, conn);
 }
 
@@ -322,9 +319,12 @@ static void listen_and_tell(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t n = sizeof address;
+    int kernel = options.kernel;
     listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (listener < 0 || bind(listener, (struct sockaddr *)&address, n) != 0 ||
-        listen(listener, BACKLOG) != 0 ||
+    /* Its connections are born with it: a request may be there before it is accepted. */
+    if (listener < 0 ||
+        setsockopt(listener, SOL_SOCKET, SO_TIMESTAMPNS, &kernel, sizeof kernel) != 0 ||
+        bind(listener, (struct sockaddr *)&address, n) != 0 || listen(listener, BACKLOG) != 0 ||
         getsockname(listener, (struct sockaddr *)&address, &n) != 0) {
         err(1, "listen");
     }
