@@ -3,6 +3,15 @@
 #include "base/clock.h"
 #include "run/vu.h"
 
+/* No iteration is left to begin; those of a warm-up have no limit. */
+static bool none_left(const struct vu *vu)
+{
+    struct shared *shared = vu->worker->shared;
+    uint64_t limit = shared->options->iterations;
+    return limit && vu->worker->counting == &vu->worker->recorder &&
+           atomic_load_explicit(&shared->next_iteration, memory_order_relaxed) >= limit;
+}
+
 /* A number for the next iteration; false if none is left. Those of a warm-up are not the run's. */
 static bool take_number(struct vu *vu, uint64_t *number)
 {
@@ -12,7 +21,7 @@ static bool take_number(struct vu *vu, uint64_t *number)
         *number = atomic_fetch_add_explicit(&shared->next_warmup, 1, memory_order_relaxed);
         return true;
     }
-    if (limit && atomic_load_explicit(&shared->next_iteration, memory_order_relaxed) >= limit) {
+    if (none_left(vu)) {
         return false;
     }
     *number = atomic_fetch_add_explicit(&shared->next_iteration, 1, memory_order_relaxed);
@@ -70,7 +79,8 @@ uint64_t vu_begin_iteration(struct vu *vu)
     struct worker *worker = vu->worker;
     const struct shared *shared = worker->shared;
     uint64_t number, now_ns;
-    if (shared->open && !vu->has_arrival && !arrivals_wait(worker, vu)) {
+    /* An arrival is not used up on an iteration that will not be. */
+    if (shared->open && !vu->has_arrival && !none_left(vu) && !arrivals_wait(worker, vu)) {
         return 0;
     }
     now_ns = clock_ns();

@@ -141,6 +141,14 @@ def test_requests_are_paced_one_by_one(load, truth):
     assert total["latency_ms"]["mean"] >= least / MS * 0.99
 
 
+def test_no_arrival_is_used_up_at_the_end(load, truth):
+    """The one user is free for the first request, late for all others, and then done."""
+    figures, records, _ = load(truth("--wait", 5000), "--rate", "400r/s", "-i", "5", "-p", "1",
+                               text=STEPS)
+    assert len(records) == figures["global"]["started"] == 15
+    assert figures["generator"]["late_starts"] < 15
+
+
 def test_a_plan_without_requests(drive, plan):
     path = plan("plan:\n  - {name: a, assign: {key: a, value: b}}\n")
     done = drive("run", "-b", path, "--rate", "100", "-d", "300ms", "-q", "--stats-format", "json")
