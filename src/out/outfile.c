@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -240,16 +242,25 @@ static bool give_name(struct outfile *outfile)
     return false;
 }
 
+/* A signal in between would leave the temporary name behind. */
+static int put_in_place(struct outfile *outfile)
+{
+    sigset_t all, before;
+    int error = 0;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    if ((!outfile->temporary && !give_name(outfile)) ||
+        rename(outfile->temporary, outfile->target) != 0)
+        error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
 static bool replace_target(struct outfile *outfile, const char **why)
 {
-    int error = 0;
-    int fd = outfile->fd;
+    int error = fsync(outfile->fd) == 0 ? put_in_place(outfile) : errno;
 
-    if (fsync(fd) != 0 || (!outfile->temporary && !give_name(outfile)))
-        return fail(outfile, errno, why);
-    outfile->fd = -1;
-    if (close(fd) != 0 || rename(outfile->temporary, outfile->target) != 0)
-        error = errno;
     if (error)
         return fail(outfile, error, why);
     free(outfile->temporary);
