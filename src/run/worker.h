@@ -46,12 +46,15 @@ struct shared {
     uint64_t launch_ns; /* load begins: the warm-up, if there is one */
     uint64_t start_ns;  /* the run proper begins */
     uint64_t end_ns;    /* its time is over; UINT64_MAX: not by itself */
-    /* Lines of their own: every worker writes here for each iteration, and reads what is above it
-     * for each request. */
-    _Alignas(CACHE_LINES) atomic_uint_fast64_t next_iteration;
-    atomic_uint_fast64_t next_warmup;             /* iteration of the warm-up */
-    _Alignas(CACHE_LINES) _Atomic enum stop stop; /* set by the main thread */
-    atomic_bool exhausted;                        /* no iterations are left */
+    /* Every worker writes here for each iteration, and reads what is above and below for each
+     * request: they are not to share a cache line. (Alignment would have to hold for whatever this
+     * is part of.) */
+    char apart_above[CACHE_LINES];
+    atomic_uint_fast64_t next_iteration;
+    atomic_uint_fast64_t next_warmup; /* iteration of the warm-up */
+    char apart_below[CACHE_LINES];
+    _Atomic enum stop stop; /* set by the main thread */
+    atomic_bool exhausted;  /* no iterations are left */
     atomic_uint connecting; /* workers whose users have yet to connect, with --connections-first */
     atomic_bool launched;   /* the times above are known: users may begin */
     atomic_uint working;
