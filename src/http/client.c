@@ -232,11 +232,12 @@ static void take_cookies(struct exchange *exchange, struct str fields)
 static void take_location(struct exchange *exchange, struct str fields)
 {
     struct str name, value;
+    struct buf *location = &exchange_again(exchange)->location;
     unsigned n = 0;
-    buf_reset(&exchange->location);
+    buf_reset(location);
     while (h1_field_next(&fields, &name, &value)) {
         if (str_eq_nocase(name, STR("location")) && n++ == 0) {
-            buf_add_str(&exchange->location, unfolded(exchange->client, value));
+            buf_add_str(location, unfolded(exchange->client, value));
         }
     }
     exchange->bad_location = n != 1;
@@ -289,7 +290,8 @@ bool client_body(struct exchange *exchange, struct str piece)
 /* Where the next head can be made from the present one. */
 static struct buf *other_head(struct exchange *exchange)
 {
-    struct buf *head = &exchange->hop[exchange->head.p == exchange->hop[0].p];
+    struct buf *heads = exchange_again(exchange)->heads;
+    struct buf *head = &heads[exchange->head.p == heads[0].p];
     buf_reset(head);
     return head;
 }
@@ -300,6 +302,7 @@ static void follow(struct exchange *exchange, uint64_t now_ns)
     struct client *client = exchange->client;
     struct origin *from = exchange->final_origin;
     struct buf *head = other_head(exchange);
+    const struct buf *location = &exchange->again->location;
     struct url base, to;
     if (exchange->bad_location) {
         fail(exchange, OUTCOME_PROTOCOL_H1, WHERE_HEAD, "more than one Location field", now_ns);
@@ -313,9 +316,9 @@ static void follow(struct exchange *exchange, uint64_t now_ns)
     buf_reset(&client->scratch);
     buf_add_str(&client->scratch, from->prefix);
     buf_add_str(&client->scratch, exchange->final_target);
-    if (exchange->location.n == 0 || exchange->location.full ||
+    if (location->n == 0 || location->full ||
         url_parse(buf_str(&client->scratch), NULL, &client->base_url, &base) != URL_OK ||
-        url_parse(buf_str(&exchange->location), &base, &client->next_url, &to) != URL_OK) {
+        url_parse(buf_str(location), &base, &client->next_url, &to) != URL_OK) {
         fail(exchange, OUTCOME_REDIRECT, WHERE_HEAD, "the Location cannot be followed", now_ns);
         return;
     }

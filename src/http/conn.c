@@ -11,13 +11,14 @@ static struct conn *conn_of(struct stream *stream)
     return (struct conn *)(void *)((char *)stream - offsetof(struct conn, tcp));
 }
 
+static struct conn *conn_of_task(struct task *task)
+{
+    return (struct conn *)(void *)((char *)task - offsetof(struct conn, soon));
+}
+
 static void release(struct task *task)
 {
-    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, release));
-    if (conn->more.queued || conn->flush.queued) {
-        loop_defer(conn->client->loop, task); /* they come first */
-        return;
-    }
+    struct conn *conn = conn_of_task(task);
     conn->session->ops->fini(conn->session);
     free(conn->tls);
     free(conn->proxy_tls);
@@ -44,8 +45,8 @@ void conn_close(struct conn *conn)
     conn->settling = false;
     conn->exchange = NULL;
     conn->origin->users--;
-    conn->release.run = release;
-    loop_defer(conn->client->loop, &conn->release);
+    conn->soon.run = release; /* whatever it was to do */
+    loop_defer(conn->client->loop, &conn->soon);
 }
 
 void conn_failed(struct conn *conn, struct exchange *exchange, const struct failure *failure,
@@ -133,21 +134,42 @@ void conn_want_write(struct conn *conn, bool want)
     conn->stream->ops->want_write(conn->stream, want);
 }
 
-static void flush_now(struct task *task)
+static void catch_up(struct task *task)
 {
-    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, flush));
-    if (conn->state == CONN_ACTIVE) {
+    struct conn *conn = conn_of_task(task);
+    bool has_rest = conn->has_rest, has_output = conn->has_output;
+    conn->has_rest = conn->has_output = false;
+    if (has_output && conn->state == CONN_ACTIVE) {
         struct origin *origin = conn->origin;
         origin->users++; /* as in conn_ready */
         conn->session->ops->on_writable(conn->session);
         origin->users--;
     }
+    if (has_rest && conn->state != CONN_CLOSED) {
+        conn_ready(&conn->tcp.stream, LOOP_READ);
+    }
+}
+
+static void catch_up_soon(struct conn *conn)
+{
+    if (conn->state != CONN_CLOSED) { /* else it frees the connection */
+        conn->soon.run = catch_up;
+        loop_defer(conn->client->loop, &conn->soon);
+    }
 }
 
 void conn_flush_soon(struct conn *conn)
 {
-    conn->flush.run = flush_now;
-    loop_defer(conn->client->loop, &conn->flush);
+    conn->has_output = true;
+    catch_up_soon(conn);
+}
+
+void conn_read_rest(struct conn *conn)
+{
+    if (conn->tls && tls_pending(conn->tls)) {
+        conn->has_rest = true;
+        catch_up_soon(conn);
+    }
 }
 
 bool conn_is_quiet(struct conn *conn, size_t *extra)
@@ -183,17 +205,6 @@ void conn_submit(struct conn *conn, struct exchange *exchange, uint64_t now_ns)
 }
 
 /* --- reading --- */
-
-static void read_more(struct task *task);
-
-/* No event comes for bytes that tls has taken from the kernel: they are read in the next turn. */
-void conn_read_rest(struct conn *conn)
-{
-    if (conn->tls && conn->state != CONN_CLOSED && tls_pending(conn->tls)) {
-        conn->more.run = read_more;
-        loop_defer(conn->client->loop, &conn->more);
-    }
-}
 
 /* When what was just read came. */
 static uint64_t read_at(const struct conn *conn)
@@ -242,14 +253,6 @@ static void idle_ready(struct conn *conn)
         conn->client->options.idle_bytes(conn->client->options.ctx, conn->last_tag);
     }
     conn_close(conn);
-}
-
-static void read_more(struct task *task)
-{
-    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, more));
-    if (conn->state != CONN_CLOSED) {
-        conn_ready(&conn->tcp.stream, LOOP_READ);
-    }
 }
 
 void conn_ready(struct stream *stream, unsigned events)

@@ -39,6 +39,9 @@ struct conn {
         settling; /* open, counted in origin->opening: its session has not said yet what it takes */
     bool shared;  /* in the origin's heap of shared connections */
     bool reused;  /* it has carried an exchange before the present one */
+    /* What `soon` catches up with: reading what tls has already taken from the kernel, and having
+     * the session write what it has gathered. */
+    bool has_rest, has_output;
     uint32_t last_tag;        /* of the exchange that it carried last */
     struct conn **list;       /* of the origin, in which it is; NULL: none */
     struct conn *prev, *next; /* there */
@@ -59,9 +62,7 @@ struct conn {
         struct timer knock;   /* from it on: how long it counts as not accepted yet */
     };
     unsigned place, room; /* while shared: in the heap, and how many more it takes */
-    struct task release;
-    struct task more;  /* reads on what tls has already taken from the kernel */
-    struct task flush; /* has the session write what it has gathered */
+    struct task soon; /* begins, takes its turn, catches up (see below), or frees it */
 };
 
 /* Begins to open a connection to the origin for an exchange (NULL: for those who wait there); never

@@ -404,7 +404,7 @@ static void knock(struct conn *conn, uint64_t now_ns)
 
 static void knock_now(struct task *task)
 {
-    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, release));
+    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, soon));
     uint64_t now_ns = clock_ns();
     limit_opening(conn, now_ns);
     knock(conn, now_ns);
@@ -430,8 +430,8 @@ void conn_turn_over(struct conn *conn)
                 pool_loosen(next);
             }
             take_turn(next);
-            next->release.run = knock_now;
-            loop_defer(next->client->loop, &next->release);
+            next->soon.run = knock_now;
+            loop_defer(next->client->loop, &next->soon);
         }
     }
 }
@@ -521,7 +521,7 @@ struct failure conn_timeout(const struct conn *conn)
 /* Runs as a task of its own, so that a failure never comes from within client_send. */
 static void begin(struct task *task)
 {
-    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, release));
+    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, soon));
     uint64_t now_ns = clock_ns();
     conn->phase_start_ns = now_ns;
     bool https_proxy = conn->origin->proxy && conn->origin->proxy->kind == PROXY_HTTPS;
@@ -557,6 +557,6 @@ void conn_open(struct client *client, struct origin *origin, struct exchange *ex
     } else {
         pool_loosen(conn);
     }
-    conn->release.run = begin;
-    loop_defer(client->loop, &conn->release);
+    conn->soon.run = begin;
+    loop_defer(client->loop, &conn->soon);
 }

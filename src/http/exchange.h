@@ -45,6 +45,12 @@ struct exchange_notes {
     uint16_t reconnects, redirects, extra_bytes, lenient, both_lengths, interim;
 };
 
+/* What only an exchange needs that is sent again in another form: one in some thousand, or all. */
+struct exchange_again {
+    struct buf location; /* where a redirect leads to */
+    struct buf heads[2]; /* of the requests, by turns */
+};
+
 struct exchange {
     /* --- the caller's, set before client_send; slices must live until done --- */
     struct origin *origin; /* where it goes first */
@@ -56,19 +62,19 @@ struct exchange {
     bool is_head;
     bool expects;     /* the head has "Expect: 100-continue": the body waits for the word */
     bool own_cookies; /* the head has a Cookie field: the jar's are not added */
+    bool keep_body;   /* with keep: its body too */
     struct jar *jar;
     struct response *keep; /* NULL: the response is read and dropped */
-    bool keep_body;        /* with keep: its body too */
-    uint32_t tag;          /* the caller's, for client->idle_bytes */
     void (*done)(struct exchange *exchange);
+    uint32_t tag; /* the caller's, for client->idle_bytes */
 
     /* --- the result, valid in done --- */
-    struct failure failure; /* outcome RESPONSE: a whole response came */
     uint16_t status;        /* of the last response */
+    bool noted;             /* some note is not 0 */
+    struct failure failure; /* outcome RESPONSE: a whole response came */
     uint64_t start_ns, done_ns;
     uint64_t phases[EXCHANGE_PHASES];
     uint64_t bytes_sent, bytes_received;
-    bool noted;                  /* some note is not 0 */
     struct origin *final_origin; /* after redirects: with final_target, the final URL */
     struct str final_target;
 
@@ -86,13 +92,14 @@ struct exchange {
     /* --- what few requests touch --- */
     struct exchange_notes notes;   /* a result, too */
     struct exchange *next, **link; /* in its origin's queue */
-    struct buf location;           /* where a redirect leads to */
-    struct buf hop[2];             /* heads of redirected requests, by turns */
+    struct exchange_again *again;  /* on the heap; NULL until it is needed */
 };
 
 /* Zeroes it; owns nothing yet. */
 void exchange_init(struct exchange *exchange);
 void exchange_fini(struct exchange *exchange);
+/* Its `again`, made if there is none yet. */
+struct exchange_again *exchange_again(struct exchange *exchange);
 
 /* Records a note. */
 #define EXCHANGE_NOTE(exchange, what) ((exchange)->notes.what++, (exchange)->noted = true)

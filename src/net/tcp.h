@@ -17,8 +17,8 @@ struct tcp {
     struct watcher watcher;
     bool connecting;
     bool failed;    /* in the last event there was an error */
-    uint32_t lowat; /* SO_RCVLOWAT as it is set now */
     bool stamps;    /* the kernel tells when packets came */
+    uint32_t lowat; /* SO_RCVLOWAT as it is set now */
     /* With stamps: when the last of what was read came, by clock_ns; never before the last write
      * began. */
     uint64_t stamp_ns;

@@ -42,6 +42,7 @@ void vu_fini(struct vu *vu)
     vars_fini(&vu->vars);
     exchange_fini(&vu->exchange);
     buf_fini(&vu->text);
+    free(vu->rendered);
     if (vu->incoming) {
         response_fini(vu->incoming);
         free(vu->incoming);

@@ -38,8 +38,8 @@ struct vu {
     struct response *incoming;     /* where the next kept response goes */
     const struct request *request; /* the present one: the step's own, or `rendered` */
     struct exchange exchange;
-    struct buf text; /* what `rendered` points into */
-    struct request rendered;
+    struct request *rendered; /* on the heap; NULL until one is */
+    struct buf text;          /* what it points into */
     struct process *process;
     struct timer timer;
     struct task again;

@@ -254,8 +254,11 @@ static enum render_result render(struct vu *vu, const struct prepared *prepared,
         vu->request = &prepared->request;
         return RENDER_OK;
     }
-    vu->request = &vu->rendered;
-    return request_render(prepared, vu->vars.plan, worker->client, &renderer, &vu->rendered,
+    if (!vu->rendered) {
+        vu->rendered = xmalloc(sizeof *vu->rendered);
+    }
+    vu->request = vu->rendered;
+    return request_render(prepared, vu->vars.plan, worker->client, &renderer, vu->rendered,
                           problem);
 }
 
