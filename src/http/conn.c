@@ -19,7 +19,9 @@ static struct conn *conn_of_task(struct task *task)
 static void release(struct task *task)
 {
     struct conn *conn = conn_of_task(task);
-    conn->session->ops->fini(conn->session);
+    if (conn->session) {
+        conn->session->ops->fini(conn->session);
+    }
     free(conn->tls);
     free(conn->proxy_tls);
     free(conn->tunnel);
@@ -35,8 +37,10 @@ void conn_close(struct conn *conn)
     if (conn->turn < TURN_KNOCKS) {
         resolver_cancel(&conn->lookup);
     }
-    timer_stop(&conn->deadline);
-    timer_stop(&conn->attempt);
+    if (conn->session != &conn->h1.session) { /* which has taken opening's place */
+        timer_stop(&conn->opening.deadline);
+        timer_stop(&conn->opening.attempt);
+    }
     conn_turn_over(conn);
     if (conn->stream) {
         conn->stream->ops->close(conn->stream);

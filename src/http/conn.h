@@ -23,12 +23,24 @@ enum conn_turn { TURN_TO_COME, TURN_NEXT, TURN_KNOCKS, TURN_OVER };
 
 #define CONN_LAYERS 4 /* tcp, tls to a proxy, the proxy, tls */
 
+/* What only opening needs: until the session is chosen, or, if that multiplexes, has said what it
+ * takes. */
+struct opening {
+    struct stream *layers[CONN_LAYERS]; /* from the bottom */
+    uint8_t n_layers, layer;            /* how many, and which is connecting */
+    unsigned first_address;
+    uint64_t tried;          /* addresses: a bit each */
+    uint64_t phase_start_ns; /* of the look-up or of a layer's connecting */
+    struct timer deadline;
+    struct timer attempt; /* of one address, while there are others */
+};
+
 /* What each request touches stands together and first. */
 struct conn {
     struct tcp tcp;
     struct stream *stream;   /* the top of the stack */
     struct tls *tls;         /* to the origin; NULL without https */
-    struct session *session; /* h1's, or one on the heap */
+    struct session *session; /* h1's, or one on the heap; NULL until it is chosen */
     struct client *client;
     struct origin *origin;
     struct exchange *exchange; /* whom it is opened for; NULL: for whoever waits */
@@ -45,24 +57,21 @@ struct conn {
     uint32_t last_tag;        /* of the exchange that it carried last */
     struct conn **list;       /* of the origin, in which it is; NULL: none */
     struct conn *prev, *next; /* there */
-    struct h1 h1;
-    /* --- opening it, and the rest --- */
-    struct stream *layers[CONN_LAYERS]; /* from the bottom */
-    uint8_t n_layers, layer;            /* how many, and which is connecting */
-    struct tls *proxy_tls;              /* to an https proxy */
-    struct tunnel *tunnel;              /* through a proxy */
-    uint64_t tried;                     /* addresses: a bit each */
-    unsigned first_address, address;
-    uint64_t phase_start_ns;           /* of the look-up or of a layer's connecting */
+    union {
+        struct opening opening;
+        struct h1 h1; /* if that is its session */
+    };
+    /* --- what few requests touch --- */
+    struct tls *proxy_tls;             /* to an https proxy */
+    struct tunnel *tunnel;             /* through a proxy */
     uint64_t phases[EXCHANGE_TLS + 1]; /* of the opening, for the first exchange */
-    struct timer deadline;             /* of the opening */
-    struct timer attempt;              /* of one address, while there are others */
     union {
         struct lookup lookup; /* before TURN_KNOCKS */
         struct timer knock;   /* from it on: how long it counts as not accepted yet */
     };
+    unsigned address;     /* of the origin's addresses: where it goes */
     unsigned place, room; /* while shared: in the heap, and how many more it takes */
-    struct task soon; /* begins, takes its turn, catches up (see below), or frees it */
+    struct task soon;     /* begins, takes its turn, catches up (see below), or frees it */
 };
 
 /* Begins to open a connection to the origin for an exchange (NULL: for those who wait there); never

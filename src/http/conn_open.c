@@ -17,8 +17,8 @@ static bool holds_back(struct origin *origin, uint64_t now_ns);
 static void phase_over(struct conn *conn, enum exchange_phase phase, uint64_t now_ns)
 {
     uint64_t before = conn->phases[phase] == EXCHANGE_NONE ? 0 : conn->phases[phase];
-    conn->phases[phase] = before + (now_ns - conn->phase_start_ns);
-    conn->phase_start_ns = now_ns;
+    conn->phases[phase] = before + (now_ns - conn->opening.phase_start_ns);
+    conn->opening.phase_start_ns = now_ns;
 }
 
 void conn_address_failed(const struct conn *conn)
@@ -52,7 +52,8 @@ void conn_open_failed(struct conn *conn, const struct failure *failure, uint64_t
 
 static void timed_out(struct timer *timer, uint64_t now_ns)
 {
-    struct conn *conn = (struct conn *)(void *)((char *)timer - offsetof(struct conn, deadline));
+    struct conn *conn =
+        (struct conn *)(void *)((char *)timer - offsetof(struct conn, opening.deadline));
     struct failure failure = conn_timeout(conn);
     conn_open_failed(conn, &failure, now_ns);
 }
@@ -60,9 +61,9 @@ static void timed_out(struct timer *timer, uint64_t now_ns)
 static void limit_time(struct conn *conn, uint64_t now_ns)
 {
     struct client *client = conn->client;
-    conn->deadline.fire = timed_out;
+    conn->opening.deadline.fire = timed_out;
     timer_start(client->connect_timeouts ? client->connect_timeouts : client->timeouts,
-                &conn->deadline, now_ns);
+                &conn->opening.deadline, now_ns);
 }
 
 /* Who opens it for an exchange has the exchange's own limit. */
@@ -87,7 +88,7 @@ static void settle(struct conn *conn, uint64_t now_ns)
         conn->origin->protocol = ORIGIN_UNKNOWN;
         pool_wait(conn->origin, exchange);
     }
-    if (!timer_running(&conn->deadline)) {
+    if (!timer_running(&conn->opening.deadline)) {
         limit_time(conn, now_ns);
     }
 }
@@ -104,14 +105,13 @@ static void count_opened(struct conn *conn)
 static void opened(struct conn *conn, uint64_t now_ns)
 {
     conn->session->ops->start(conn->session);
-    if (conn->n_layers > 1) {
+    if (conn->stream != &conn->tcp.stream) {
         conn_turn_over(conn);
     }
     if (conn->session->ops->multiplexes) {
         settle(conn, now_ns);
         return;
     }
-    timer_stop(&conn->deadline);
     conn->origin->failures = 0;
     count_opened(conn);
     if (conn->exchange) {
@@ -124,7 +124,7 @@ static void opened(struct conn *conn, uint64_t now_ns)
 void conn_settled(struct conn *conn, uint64_t now_ns)
 {
     conn->settling = false;
-    timer_stop(&conn->deadline);
+    timer_stop(&conn->opening.deadline);
     phase_over(conn, conn->tls ? EXCHANGE_TLS : EXCHANGE_CONNECT, now_ns);
     count_opened(conn);
     pool_opened(conn, now_ns);
@@ -142,8 +142,11 @@ static void choose_session(struct conn *conn, uint64_t now_ns)
         return;
     }
     if (h2) {
-        conn->session->ops->fini(conn->session);
         conn->session = h2_new(conn);
+    } else {
+        timer_stop(&conn->opening.deadline);
+        h1_init(&conn->h1, conn);
+        conn->session = &conn->h1.session;
     }
     opened(conn, now_ns);
     conn_read_rest(conn);
@@ -156,8 +159,8 @@ void conn_connect(struct conn *conn)
     if (conn->list == &conn->origin->held) {
         pool_remove(conn);
     }
-    while (conn->layer < conn->n_layers) {
-        struct stream *stream = conn->layers[conn->layer];
+    while (conn->opening.layer < conn->opening.n_layers) {
+        struct stream *stream = conn->opening.layers[conn->opening.layer];
         enum io io = stream->ops->connect(stream);
         if (io == IO_AGAIN) {
             return;
@@ -165,7 +168,7 @@ void conn_connect(struct conn *conn)
         uint64_t now_ns = clock_ns();
         if (io != IO_OK) {
             struct failure failure = stream->failure;
-            if (conn->layer == 0) {
+            if (conn->opening.layer == 0) {
                 address_failed(conn, now_ns);
                 conn->stream->ops->close(conn->stream);
                 conn->stream = NULL;
@@ -175,12 +178,12 @@ void conn_connect(struct conn *conn)
             }
             return;
         }
-        timer_stop(&conn->attempt);
+        timer_stop(&conn->opening.attempt);
         phase_over(conn,
                    conn->tls && stream == &conn->tls->stream ? EXCHANGE_TLS : EXCHANGE_CONNECT,
                    now_ns);
-        if (conn->layer++ == 0 && conn->exchange && holds_back(conn->origin, now_ns)) {
-            timer_stop(&conn->deadline);
+        if (conn->opening.layer++ == 0 && conn->exchange && holds_back(conn->origin, now_ns)) {
+            timer_stop(&conn->opening.deadline);
             pool_hold(conn);
             return;
         }
@@ -233,7 +236,7 @@ static bool try_address(struct conn *conn, const struct address *to)
 
 static void add_layer(struct conn *conn, struct stream *stream)
 {
-    conn->layers[conn->n_layers++] = stream;
+    conn->opening.layers[conn->opening.n_layers++] = stream;
     conn->stream = stream;
 }
 
@@ -258,7 +261,8 @@ static void add_tunnel(struct conn *conn)
     conn->tunnel = conn->tunnel ? conn->tunnel : xmalloc(sizeof *conn->tunnel);
     if (proxy->kind == PROXY_SOCKS5 || proxy->kind == PROXY_SOCKS5H) {
         const struct address *told =
-            origin->told ? &origin->told->list[conn->first_address % origin->told->n] : NULL;
+            origin->told ? &origin->told->list[conn->opening.first_address % origin->told->n]
+                         : NULL;
         tunnel_init_socks(conn->tunnel, conn->stream, host, port,
                           told ? (const struct sockaddr *)&told->storage : NULL, proxy->user,
                           proxy->password);
@@ -272,7 +276,7 @@ static void add_tunnel(struct conn *conn)
 static void stack_layers(struct conn *conn)
 {
     struct origin *origin = conn->origin;
-    conn->n_layers = conn->layer = 0;
+    conn->opening.n_layers = conn->opening.layer = 0;
     add_layer(conn, &conn->tcp.stream);
     if (origin->proxy && origin->proxy->kind == PROXY_HTTPS) {
         add_tls(conn, &conn->proxy_tls, conn->client->proxy_tls, origin->proxy->host, NULL);
@@ -296,10 +300,10 @@ static const struct address *next_address(struct conn *conn, uint64_t now_ns)
     }
     for (unsigned round = 0; round < 2; round++) {
         for (unsigned i = 0; i < all->n; i++) {
-            unsigned at = (conn->first_address + i) % all->n;
+            unsigned at = (conn->opening.first_address + i) % all->n;
             bool bad = origin->bad >> at & 1;
-            if (!(conn->tried >> at & 1) && bad == (round == 1)) {
-                conn->tried |= 1ULL << at;
+            if (!(conn->opening.tried >> at & 1) && bad == (round == 1)) {
+                conn->opening.tried |= 1ULL << at;
                 conn->address = at;
                 return &all->list[at];
             }
@@ -320,7 +324,8 @@ static void address_failed(struct conn *conn, uint64_t now_ns)
 
 static void attempt_over(struct timer *timer, uint64_t now_ns)
 {
-    struct conn *conn = (struct conn *)(void *)((char *)timer - offsetof(struct conn, attempt));
+    struct conn *conn =
+        (struct conn *)(void *)((char *)timer - offsetof(struct conn, opening.attempt));
     address_failed(conn, now_ns);
     conn->stream->ops->close(conn->stream);
     conn->stream = NULL;
@@ -330,7 +335,7 @@ static void attempt_over(struct timer *timer, uint64_t now_ns)
 static void try_next(struct conn *conn, uint64_t now_ns)
 {
     const struct address *address;
-    timer_stop(&conn->attempt);
+    timer_stop(&conn->opening.attempt);
     while ((address = next_address(conn, now_ns))) {
         if (!try_address(conn, address)) {
             address_failed(conn, now_ns);
@@ -338,9 +343,11 @@ static void try_next(struct conn *conn, uint64_t now_ns)
         }
         conn->state = CONN_CONNECTING;
         stack_layers(conn);
-        if ((unsigned)__builtin_popcountll(conn->tried) < conn->origin->addresses->n) {
-            conn->attempt.fire = attempt_over; /* there is another one: this one gets no more */
-            timer_start(loop_timers(conn->client->loop, ATTEMPT_NS), &conn->attempt, now_ns);
+        if ((unsigned)__builtin_popcountll(conn->opening.tried) < conn->origin->addresses->n) {
+            conn->opening.attempt.fire =
+                attempt_over; /* there is another one: this one gets no more */
+            timer_start(loop_timers(conn->client->loop, ATTEMPT_NS), &conn->opening.attempt,
+                        now_ns);
         }
         return;
     }
@@ -364,7 +371,7 @@ static bool holds_back(struct origin *origin, uint64_t now_ns)
 void conn_speak(struct conn *conn, uint64_t now_ns)
 {
     limit_opening(conn, now_ns);
-    conn->phase_start_ns = now_ns;
+    conn->opening.phase_start_ns = now_ns;
     conn_connect(conn);
 }
 
@@ -397,8 +404,8 @@ static void knock(struct conn *conn, uint64_t now_ns)
     has_come(conn->origin, conn->client, now_ns);
     conn->knock = (struct timer){.fire = knocked};
     timer_start(loop_timers(conn->client->loop, CLIENT_KNOCKING_NS), &conn->knock, now_ns);
-    conn->phase_start_ns = now_ns;
-    conn->first_address = conn->origin->next_address++;
+    conn->opening.phase_start_ns = now_ns;
+    conn->opening.first_address = conn->origin->next_address++;
     try_next(conn, now_ns);
 }
 
@@ -443,7 +450,7 @@ static void start_connecting(struct conn *conn, uint64_t now_ns)
         knock(conn, now_ns);
     } else {
         conn->state = CONN_CONNECTING;
-        timer_stop(&conn->deadline); /* its time begins with its turn */
+        timer_stop(&conn->opening.deadline); /* its time begins with its turn */
         pool_queue(conn);
     }
 }
@@ -483,7 +490,7 @@ static void look_up(struct conn *conn, uint64_t now_ns)
     struct origin *origin = conn->origin;
     struct addresses **missing = to_look_up(origin);
     if (!missing) {
-        if (now_ns != conn->phase_start_ns) {
+        if (now_ns != conn->opening.phase_start_ns) {
             phase_over(conn, EXCHANGE_DNS, now_ns);
         }
         start_connecting(conn, now_ns);
@@ -523,7 +530,7 @@ static void begin(struct task *task)
 {
     struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, soon));
     uint64_t now_ns = clock_ns();
-    conn->phase_start_ns = now_ns;
+    conn->opening.phase_start_ns = now_ns;
     bool https_proxy = conn->origin->proxy && conn->origin->proxy->kind == PROXY_HTTPS;
     if ((conn->origin->https && !conn->client->tls) || (https_proxy && !conn->client->proxy_tls)) {
         struct failure failure = {.outcome = OUTCOME_TLS_HANDSHAKE,
@@ -548,8 +555,6 @@ void conn_open(struct client *client, struct origin *origin, struct exchange *ex
     for (unsigned i = 0; i <= EXCHANGE_TLS; i++) {
         conn->phases[i] = EXCHANGE_NONE;
     }
-    h1_init(&conn->h1, conn);
-    conn->session = &conn->h1.session;
     if (exchange) {
         exchange->conn = conn;
         exchange->sent_ns = 0;
