@@ -319,12 +319,18 @@ static bool print_results(struct job *job, const struct snapshot *snapshot)
 static void print_warnings(struct job *job, const struct snapshot *snapshot)
 {
     struct verdict verdict;
+    struct buf all;
 
     verdict_make(&verdict, snapshot);
+    if (verdict.n == 0)
+        return;
+    buf_init(&all, BUF_NO_MAX);
     for (size_t i = 0; i < verdict.n; i++)
-        faults_warning(&job->faults, PLACE_NONE, NULL,
-                       "the figures are the load generator's, not the server's: %s",
-                       verdict.warnings[i]);
+        buf_addf(&all, "%s%s", i ? "; " : "", verdict.warnings[i]);
+    faults_warning(&job->faults, PLACE_NONE, NULL,
+                   "the figures are the load generator's, not the server's: %.*s", (int)all.n,
+                   all.p);
+    buf_fini(&all);
     print_faults(job);
 }
 

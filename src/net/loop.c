@@ -352,6 +352,7 @@ static unsigned ready_events(uint32_t events)
 
 void loop_be_precise(struct loop *loop, uint64_t spin_ns)
 {
+    prctl(PR_SET_TIMERSLACK, 1UL); /* the kernel's own is 50 µs; failure only keeps that */
     loop->precise = true;
     loop->spin_ns = spin_ns;
 }
@@ -367,8 +368,6 @@ static void run_timers_between(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
-    loop->stopping = false;
-    prctl(PR_SET_TIMERSLACK, 1UL); /* the kernel's own is 50 µs; failure only keeps that */
     while (!loop->stopping) {
         int n = wait_ready(loop, time_to_wait(loop));
         loop->n_ready = n > 0 ? n : 0;
@@ -392,4 +391,5 @@ void loop_run(struct loop *loop)
     while (loop->tasks) {
         run_tasks(loop);
     }
+    loop->stopping = false;
 }

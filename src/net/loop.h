@@ -23,12 +23,14 @@ struct loop *loop_new(void);
 bool loop_free(struct loop *loop);
 
 /* Timers are to be met to the microsecond: they are looked at between any two descriptors, and the
- * last spin_ns before one is due are waited for awake (0: asleep). */
+ * last spin_ns before one is due are waited for awake (0: asleep). On the loop's
+ * thread. */
 void loop_be_precise(struct loop *loop, uint64_t spin_ns);
 
 /* Runs until loop_stop. */
 void loop_run(struct loop *loop);
-/* Ends loop_run after the current callback and the tasks that are left. */
+/* Ends loop_run after the current callback and the tasks that are left; before loop_run, has it end
+ * at once. */
 void loop_stop(struct loop *loop);
 /* Any thread, async-signal-safe: has `wake` called on the loop's thread soon. */
 void loop_wake(struct loop *loop);
