@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/amount.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/amount.h"
 
 struct parser {
     struct arguments *out;

@@ -6,9 +6,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/amount.h"
 
 #define KEY_PASS_VARIABLE "DRILLER_KEY_PASS"
 #define KEY_PASS_MAX 4096

@@ -16,8 +16,8 @@ struct banner {
     struct str load_key;  /* "Rate", "Stages"; empty: no line */
     struct str load;
     uint64_t warmup_ns, grace_ns; /* 0: no line */
-    struct str report;    /* empty: no line */
-    struct str base;      /* credentials are shown as *** */
+    struct str report;            /* empty: no line */
+    struct str base;              /* credentials are shown as *** */
 };
 
 void banner_write(struct buf *out, const struct style *style, const struct banner *banner);

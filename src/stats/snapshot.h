@@ -55,9 +55,9 @@ struct snapshot {
     const char *version; /* static */
     double cpu_s;
     uint64_t max_rss_bytes;
-    bool by_request; /* what arrives in an open loop is a request, not an iteration */
-    bool spins;      /* workers wait awake: that they are busy says nothing */
-    double busy;     /* the part of the duration that the busiest worker was on a CPU */
+    bool by_request;  /* what arrives in an open loop is a request, not an iteration */
+    bool spins;       /* workers wait awake: that they are busy says nothing */
+    double busy;      /* the part of the duration that the busiest worker was on a CPU */
     unsigned stopped; /* how often the process was stopped (SIGSTOP, Ctrl-Z) and continued */
     uint64_t late_starts, dropped_starts, missed_starts; /* as in struct recorder */
 };

@@ -84,8 +84,8 @@ static void test_sizes(void **state)
         const char *text;
         uint64_t bytes;
     } good[] = {
-        {"0", 0},        {"1000000", 1000000},        {"10k", 10240},      {"10K", 10240},
-        {"1m", 1 << 20}, {"64MiB", 64 << 20},         {"64mib", 64 << 20}, {"1G", 1 << 30},
+        {"0", 0},        {"1000000", 1000000},          {"10k", 10240},      {"10K", 10240},
+        {"1m", 1 << 20}, {"64MiB", 64 << 20},           {"64mib", 64 << 20}, {"1G", 1 << 30},
         {"1KiB", 1024},  {"1024GiB", AMOUNT_MAX_BYTES},
     };
     static const char *const bad[] = {
@@ -129,9 +129,9 @@ static void test_rates(void **state)
         {"0.5/s", 0.5, true, false}, {"36/h", 0.01, true, false}, {"100r/s", 100, true, true},
         {"2.5r", 2.5, false, true},  {"0", 0, false, false},
     };
-    static const char *const bad[] = {"",     "/s",    "r/s",  "-1",    "100/",  "100/x", "100s",
-                                      "1e3",  "1 /s",  "1/ss", "100/ms", "r100",  "1rr/s", "1/s ",
-                                      "1..5", "nan/s", "1,5"};
+    static const char *const bad[] = {"",      "/s",   "r/s",  "-1",    "100/",   "100/x",
+                                      "100s",  "1e3",  "1 /s", "1/ss",  "100/ms", "r100",
+                                      "1rr/s", "1/s ", "1..5", "nan/s", "1,5"};
     double per_second;
     bool has_unit, requests;
 
@@ -151,12 +151,9 @@ static void test_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_bad_durations),
-        cmocka_unit_test(test_seconds),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_or_zero),
-        cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_durations), cmocka_unit_test(test_bad_durations),
+        cmocka_unit_test(test_seconds),   cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_or_zero),   cmocka_unit_test(test_rates),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

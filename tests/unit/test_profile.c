@@ -54,7 +54,12 @@ static void test_rate_with_an_end(void **state)
         double rate;
         uint64_t length_ns, count;
     } cases[] = {
-        {10, 7 * S / 10, 7}, {3, S, 3}, {0.1, 30 * S, 3}, {2.5, S, 3}, {1, 1, 1}, {7, 3 * S, 21},
+        {10, 7 * S / 10, 7},
+        {3, S, 3},
+        {0.1, 30 * S, 3},
+        {2.5, S, 3},
+        {1, 1, 1},
+        {7, 3 * S, 21},
         {1e7, 3600 * S, 36000000000},
     };
 
@@ -169,9 +174,12 @@ static void test_woken_users_are_wanted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constant_rate), cmocka_unit_test(test_rate_with_an_end),
-        cmocka_unit_test(test_ramp),          cmocka_unit_test(test_jumps),
-        cmocka_unit_test(test_inverse),       cmocka_unit_test(test_users),
+        cmocka_unit_test(test_constant_rate),
+        cmocka_unit_test(test_rate_with_an_end),
+        cmocka_unit_test(test_ramp),
+        cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_inverse),
+        cmocka_unit_test(test_users),
         cmocka_unit_test(test_woken_users_are_wanted),
     };
 

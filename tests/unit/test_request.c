@@ -76,9 +76,8 @@ static int make(void **state)
     plan = NULL;
     vars = (struct vars){0};
     loop = loop_new();
-    client = loop ? client_new(loop, &blocks,
-                               &(struct client_options){.timeout_ns = NS_PER_S})
-                  : NULL;
+    client =
+        loop ? client_new(loop, &blocks, &(struct client_options){.timeout_ns = NS_PER_S}) : NULL;
     return client ? 0 : -1;
 }
 
@@ -309,9 +308,9 @@ static void test_a_nul_is_not_sent(void **state)
 
 static void test_urls_that_cannot_be_sent(void **state)
 {
-    static const char *const bad[] = {"ftp://h/",     "h/path",     "http://h:99999/",
-                                      "http://",      "mailto:x",   "",           "http://a b/",
-                                      "http://[::1/", "//h/",       "http://%zz/"};
+    static const char *const bad[] = {"ftp://h/", "h/path",     "http://h:99999/", "http://",
+                                      "mailto:x", "",           "http://a b/",     "http://[::1/",
+                                      "//h/",     "http://%zz/"};
 
     (void)state;
     load(NULL, "request: {url: '{{ v }}'}");

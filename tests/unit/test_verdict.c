@@ -115,10 +115,8 @@ static void starts_without_a_user(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_run_has_none),
-        cmocka_unit_test(a_busy_thread),
-        cmocka_unit_test(a_process_that_was_stopped),
-        cmocka_unit_test(requests_sent_late),
+        cmocka_unit_test(a_good_run_has_none),        cmocka_unit_test(a_busy_thread),
+        cmocka_unit_test(a_process_that_was_stopped), cmocka_unit_test(requests_sent_late),
         cmocka_unit_test(starts_without_a_user),
     };
 
