@@ -23,7 +23,9 @@
          */
 #define CLIENT_KNOCKING_NS (10 * 1000000ULL) /* … of which it is believed after that time */
 #define CLIENT_HELD_NS 2000000000ULL         /* how long connections may be held back for others */
-#define CLIENT_BACKOFF_FROM 8                /* failures in a row */
+#define CLIENT_SHAKING_MAX 512          /* of those that were, how many shake hands at once, … */
+#define CLIENT_SHAKING_NS 1000000000ULL /* … and after which time one no longer counts */
+#define CLIENT_BACKOFF_FROM 8           /* failures in a row */
 #define CLIENT_BACKOFF_MAX_NS (250 * 1000000ULL)
 
 /* Which HTTP to speak: what ALPN brings; 1.1 alone; 2 or nothing, over TLS; 2 at once. */
@@ -69,6 +71,7 @@ struct origin {
     unsigned knocking;              /* that have, and the server may not have accepted them yet */
     uint64_t held_ns;               /* since when connections are held back; 0: none has been */
     bool starting;                  /* no such crowd has come before as to be held back */
+    unsigned shaking;               /* connections that were held back, and shake hands */
     struct conn *queue, *queue_end; /* those that wait for their turn to connect */
     struct conn *held;              /* connected, and silent until most of the others are */
     struct tls_sessions sessions;   /* of https */

@@ -42,6 +42,7 @@ void conn_close(struct conn *conn)
         timer_stop(&conn->opening.attempt);
     }
     conn_turn_over(conn);
+    conn_shaken(conn);
     if (conn->stream) {
         conn->stream->ops->close(conn->stream);
     }

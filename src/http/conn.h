@@ -54,6 +54,7 @@ struct conn {
     /* What `soon` catches up with: reading what tls has already taken from the kernel, and having
      * the session write what it has gathered. */
     bool has_rest, has_output;
+    bool shaking;             /* counted in origin->shaking */
     uint32_t last_tag;        /* of the exchange that it carried last */
     struct conn **list;       /* of the origin, in which it is; NULL: none */
     struct conn *prev, *next; /* there */
@@ -67,7 +68,7 @@ struct conn {
     uint64_t phases[EXCHANGE_TLS + 1]; /* of the opening, for the first exchange */
     union {
         struct lookup lookup; /* before TURN_KNOCKS */
-        struct timer knock;   /* from it on: how long it counts as not accepted yet */
+        struct timer knock; /* from it on: how long it counts as not accepted yet, or as shaking */
     };
     unsigned address;     /* of the origin's addresses: where it goes */
     unsigned place, room; /* while shared: in the heap, and how many more it takes */
@@ -123,6 +124,8 @@ void conn_close(struct conn *conn);
 void conn_ready(struct stream *stream, unsigned events);
 /* The server has been heard, or the connection is closed: it is another's turn to connect. */
 void conn_turn_over(struct conn *conn);
+/* It has shaken hands, or will not: one of those that are held may. */
+void conn_shaken(struct conn *conn);
 /* Goes on connecting. */
 void conn_connect(struct conn *conn);
 /* No event comes for bytes that tls has taken from the kernel: has them read in the next turn. */

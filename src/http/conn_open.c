@@ -105,6 +105,7 @@ static void count_opened(struct conn *conn)
 static void opened(struct conn *conn, uint64_t now_ns)
 {
     conn->session->ops->start(conn->session);
+    conn_shaken(conn);
     if (conn->stream != &conn->tcp.stream) {
         conn_turn_over(conn);
     }
@@ -368,8 +369,39 @@ static bool holds_back(struct origin *origin, uint64_t now_ns)
     return now_ns - origin->held_ns < CLIENT_HELD_NS;
 }
 
+void conn_shaken(struct conn *conn)
+{
+    if (conn->shaking) {
+        conn->shaking = false;
+        conn->origin->shaking--;
+        timer_stop(&conn->knock);
+        if (conn->origin->held) {
+            loop_defer(conn->client->loop, &conn->client->release_held);
+        }
+    }
+}
+
+static void shakes_long(struct timer *timer, uint64_t now_ns)
+{
+    (void)now_ns;
+    conn_shaken((struct conn *)(void *)((char *)timer - offsetof(struct conn, knock)));
+}
+
+/* Handshakes that hang must not keep the others waiting. */
+static void shake(struct conn *conn, uint64_t now_ns)
+{
+    conn_turn_over(conn);
+    conn->shaking = true;
+    conn->origin->shaking++;
+    conn->knock = (struct timer){.fire = shakes_long};
+    timer_start(loop_timers(conn->client->loop, CLIENT_SHAKING_NS), &conn->knock, now_ns);
+}
+
 void conn_speak(struct conn *conn, uint64_t now_ns)
 {
+    if (conn->tls) {
+        shake(conn, now_ns);
+    }
     limit_opening(conn, now_ns);
     conn->opening.phase_start_ns = now_ns;
     conn_connect(conn);

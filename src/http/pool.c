@@ -415,7 +415,8 @@ void client_each_address(const struct client *client,
     }
 }
 
-/* All at once: those who are answered in between would keep the others waiting. */
+/* All at once: those who are answered in between would keep the others waiting. But a handshake of
+ * TLS takes much memory while it is under way, and no longer for being one of fewer. */
 static void release_held(struct task *task)
 {
     struct client *client =
@@ -423,7 +424,7 @@ static void release_held(struct task *task)
     for (size_t i = 0; i < TABLE_SIZE; i++) {
         for (struct origin *origin = client->table[i]; origin; origin = origin->next) {
             origin->users++; /* it stays while we are at it */
-            while (origin->held && !origin->starting) {
+            while (origin->held && !origin->starting && origin->shaking < CLIENT_SHAKING_MAX) {
                 conn_speak(origin->held, clock_ns());
             }
             origin->users--;

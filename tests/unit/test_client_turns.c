@@ -3,11 +3,12 @@
 
 #include "http/conn.h"
 
-#define USERS 300
+#define USERS (CLIENT_SHAKING_MAX + CLIENT_KNOCKING_MAX + 60)
 
 /* Whether and when connections may connect: against a server that accepts nothing, so that only
  * time moves the queue on. */
 static struct request users[USERS];
+static bool https;
 static struct task watch;
 static bool (*enough)(const struct origin *origin);
 
@@ -22,6 +23,7 @@ static void look(struct task *task)
 
     assert_true(origin->knocking <= CLIENT_KNOCKING_MAX);
     assert_true(origin->knocking + origin->coming <= USERS);
+    assert_true(origin->shaking <= CLIENT_SHAKING_MAX);
     if (enough(origin))
         loop_stop(loop);
     else
@@ -36,6 +38,8 @@ static void send_all_and_look(bool (*until)(const struct origin *origin))
     enough = until;
     for (size_t i = 0; i < USERS; i++) {
         prepare(&users[i], "GET", "/");
+        if (https)
+            users[i].exchange.origin = client_origin(client, true, STR("127.0.0.1"), port, false);
         send_it(&users[i]);
     }
     loop_defer(loop, &watch);
@@ -57,6 +61,7 @@ static void give_all_up(void)
     assert_null(origin->queue);
     assert_null(origin->queue_end);
     assert_null(origin->held);
+    assert_int_equal(origin->shaking, 0);
     assert_int_equal(origin->users, 0);
 }
 
@@ -121,6 +126,35 @@ static void test_a_turn_that_is_given_up_is_the_next_ones(void **state)
     give_all_up();
 }
 
+static bool none_held(const struct origin *origin)
+{
+    return !origin->starting && origin->coming == 0 && !origin->held;
+}
+
+static int listen_for_https(void **state)
+{
+    if (listen_only(state) != 0)
+        return -1;
+    client->options.tls.insecure = true;
+    client->options.tls.offer_h2 = false;
+    https = true;
+    return listen(listener.fd, USERS);
+}
+
+static int close_https(void **state)
+{
+    https = false;
+    return close_all(state);
+}
+
+/* Though no handshake ends; look() counts how many there are. */
+static void test_a_crowd_shakes_hands_by_and_by(void **state)
+{
+    (void)state;
+    send_all_and_look(none_held);
+    give_all_up();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +163,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_each_has_its_turn_in_time, listen_only, close_all),
         cmocka_unit_test_setup_teardown(test_a_turn_that_is_given_up_is_the_next_ones, listen_only,
                                         close_all),
+        cmocka_unit_test_setup_teardown(test_a_crowd_shakes_hands_by_and_by, listen_for_https,
+                                        close_https),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
