@@ -118,24 +118,32 @@ void conn_address_failed(const struct conn *conn);
 /* Closes it at once; its exchange is forgotten, without a call. Memory goes with the turn. */
 void conn_close(struct conn *conn);
 
-/* --- between conn.c and conn_open.c --- */
+/* --- between conn.c, conn_open.c and conn_turn.c --- */
 
 /* An event of the bottom stream. */
 void conn_ready(struct stream *stream, unsigned events);
-/* The server has been heard, or the connection is closed: it is another's turn to connect. */
-void conn_turn_over(struct conn *conn);
-/* It has shaken hands, or will not: one of those that are held may. */
-void conn_shaken(struct conn *conn);
 /* Goes on connecting. */
 void conn_connect(struct conn *conn);
+/* Connects to the next address that has not been tried. */
+void conn_try_addresses(struct conn *conn, uint64_t now_ns);
+/* The time of the opening begins, if it has one of its own. */
+void conn_limit_opening(struct conn *conn, uint64_t now_ns);
+/* The addresses are known: connects when it is its turn, now or later. */
+void conn_take_turn(struct conn *conn, uint64_t now_ns);
+/* The server has been heard, or the connection is closed: it is another's turn to connect. */
+void conn_turn_over(struct conn *conn);
+/* Do connections wait now, before they say anything, until most of the others are there? */
+bool conn_holds_back(struct origin *origin, uint64_t now_ns);
+/* It has been held, and goes on. */
+void conn_speak(struct conn *conn, uint64_t now_ns);
+/* It has shaken hands, or will not: one of those that are held may. */
+void conn_shaken(struct conn *conn);
 /* No event comes for bytes that tls has taken from the kernel: has them read in the next turn. */
 void conn_read_rest(struct conn *conn);
 /* A session that multiplexes has said what it takes: those who wait get it. */
 void conn_settled(struct conn *conn, uint64_t now_ns);
 /* The opening has failed: tells the exchange that it was for, or those who wait. */
 void conn_open_failed(struct conn *conn, const struct failure *failure, uint64_t now_ns);
-/* It has been held, and goes on. */
-void conn_speak(struct conn *conn, uint64_t now_ns);
 /* What opening the connection took is part of the first exchange that it carries. */
 void conn_tell_phases(struct conn *conn, struct exchange *exchange);
 

@@ -10,9 +10,7 @@
 #define ATTEMPT_NS (300 * NS_PER_MS) /* for an address while others are left */
 #define BAD_ADDRESS_NS NS_PER_S
 
-static void try_next(struct conn *conn, uint64_t now_ns);
 static void address_failed(struct conn *conn, uint64_t now_ns);
-static bool holds_back(struct origin *origin, uint64_t now_ns);
 
 static void phase_over(struct conn *conn, enum exchange_phase phase, uint64_t now_ns)
 {
@@ -67,7 +65,7 @@ static void limit_time(struct conn *conn, uint64_t now_ns)
 }
 
 /* Who opens it for an exchange has the exchange's own limit. */
-static void limit_opening(struct conn *conn, uint64_t now_ns)
+void conn_limit_opening(struct conn *conn, uint64_t now_ns)
 {
     if (conn->client->connect_timeouts || !conn->exchange) {
         limit_time(conn, now_ns);
@@ -173,7 +171,7 @@ void conn_connect(struct conn *conn)
                 address_failed(conn, now_ns);
                 conn->stream->ops->close(conn->stream);
                 conn->stream = NULL;
-                try_next(conn, now_ns);
+                conn_try_addresses(conn, now_ns);
             } else {
                 conn_open_failed(conn, &failure, now_ns);
             }
@@ -183,7 +181,7 @@ void conn_connect(struct conn *conn)
         phase_over(conn,
                    conn->tls && stream == &conn->tls->stream ? EXCHANGE_TLS : EXCHANGE_CONNECT,
                    now_ns);
-        if (conn->opening.layer++ == 0 && conn->exchange && holds_back(conn->origin, now_ns)) {
+        if (conn->opening.layer++ == 0 && conn->exchange && conn_holds_back(conn->origin, now_ns)) {
             timer_stop(&conn->opening.deadline);
             pool_hold(conn);
             return;
@@ -330,10 +328,10 @@ static void attempt_over(struct timer *timer, uint64_t now_ns)
     address_failed(conn, now_ns);
     conn->stream->ops->close(conn->stream);
     conn->stream = NULL;
-    try_next(conn, now_ns);
+    conn_try_addresses(conn, now_ns);
 }
 
-static void try_next(struct conn *conn, uint64_t now_ns)
+void conn_try_addresses(struct conn *conn, uint64_t now_ns)
 {
     const struct address *address;
     timer_stop(&conn->opening.attempt);
@@ -354,137 +352,6 @@ static void try_next(struct conn *conn, uint64_t now_ns)
     }
     struct failure failure = conn->tcp.stream.failure;
     conn_open_failed(conn, &failure, now_ns);
-}
-
-/* --- taking turns --- */
-
-/* While many are still to come, who is connected says nothing yet: a server that is busy answering
- * accepts slowly. */
-static bool holds_back(struct origin *origin, uint64_t now_ns)
-{
-    if (!origin->starting || origin->coming < CLIENT_KNOCKING_MAX) {
-        return false;
-    }
-    origin->held_ns = origin->held_ns ? origin->held_ns : now_ns;
-    return now_ns - origin->held_ns < CLIENT_HELD_NS;
-}
-
-void conn_shaken(struct conn *conn)
-{
-    if (conn->shaking) {
-        conn->shaking = false;
-        conn->origin->shaking--;
-        timer_stop(&conn->knock);
-        if (conn->origin->held) {
-            loop_defer(conn->client->loop, &conn->client->release_held);
-        }
-    }
-}
-
-static void shakes_long(struct timer *timer, uint64_t now_ns)
-{
-    (void)now_ns;
-    conn_shaken((struct conn *)(void *)((char *)timer - offsetof(struct conn, knock)));
-}
-
-/* Handshakes that hang must not keep the others waiting. */
-static void shake(struct conn *conn, uint64_t now_ns)
-{
-    conn_turn_over(conn);
-    conn->shaking = true;
-    conn->origin->shaking++;
-    conn->knock = (struct timer){.fire = shakes_long};
-    timer_start(loop_timers(conn->client->loop, CLIENT_SHAKING_NS), &conn->knock, now_ns);
-}
-
-void conn_speak(struct conn *conn, uint64_t now_ns)
-{
-    if (conn->tls) {
-        shake(conn, now_ns);
-    }
-    limit_opening(conn, now_ns);
-    conn->opening.phase_start_ns = now_ns;
-    conn_connect(conn);
-}
-
-/* One connection less that is still to come. */
-static void has_come(struct origin *origin, struct client *client, uint64_t now_ns)
-{
-    origin->coming--;
-    if (origin->held && !holds_back(origin, now_ns)) {
-        origin->starting = false;
-        loop_defer(client->loop, &client->release_held);
-    }
-}
-
-static void take_turn(struct conn *conn)
-{
-    conn->turn = TURN_NEXT;
-    conn->origin->knocking++;
-}
-
-static void knocked(struct timer *timer, uint64_t now_ns)
-{
-    (void)now_ns;
-    conn_turn_over((struct conn *)(void *)((char *)timer - offsetof(struct conn, knock)));
-}
-
-/* It is its turn. */
-static void knock(struct conn *conn, uint64_t now_ns)
-{
-    conn->turn = TURN_KNOCKS;
-    has_come(conn->origin, conn->client, now_ns);
-    conn->knock = (struct timer){.fire = knocked};
-    timer_start(loop_timers(conn->client->loop, CLIENT_KNOCKING_NS), &conn->knock, now_ns);
-    conn->opening.phase_start_ns = now_ns;
-    conn->opening.first_address = conn->origin->next_address++;
-    try_next(conn, now_ns);
-}
-
-static void knock_now(struct task *task)
-{
-    struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, soon));
-    uint64_t now_ns = clock_ns();
-    limit_opening(conn, now_ns);
-    knock(conn, now_ns);
-}
-
-void conn_turn_over(struct conn *conn)
-{
-    struct origin *origin = conn->origin;
-    struct conn *next = origin->queue;
-    enum conn_turn turn = conn->turn;
-    conn->turn = TURN_OVER;
-    if (turn < TURN_KNOCKS) {
-        has_come(origin, conn->client, clock_ns());
-    }
-    if (turn == TURN_KNOCKS) {
-        timer_stop(&conn->knock);
-    }
-    if (turn == TURN_NEXT || turn == TURN_KNOCKS) {
-        origin->knocking--;
-        if (next) {
-            pool_remove(next);
-            if (!next->exchange) {
-                pool_loosen(next);
-            }
-            take_turn(next);
-            next->soon.run = knock_now;
-            loop_defer(next->client->loop, &next->soon);
-        }
-    }
-}
-
-static void start_connecting(struct conn *conn, uint64_t now_ns)
-{
-    if (conn->origin->knocking < CLIENT_KNOCKING_MAX) {
-        take_turn(conn);
-        knock(conn, now_ns);
-    } else {
-        conn->state = CONN_CONNECTING;
-        timer_stop(&conn->opening.deadline); /* its time begins with its turn */
-        pool_queue(conn);
-    }
 }
 
 /* Which look-up is missing: of what a SOCKS 5 proxy is told, or of where the connection goes. */
@@ -525,7 +392,7 @@ static void look_up(struct conn *conn, uint64_t now_ns)
         if (now_ns != conn->opening.phase_start_ns) {
             phase_over(conn, EXCHANGE_DNS, now_ns);
         }
-        start_connecting(conn, now_ns);
+        conn_take_turn(conn, now_ns);
         return;
     }
     bool own = missing == &origin->told || !origin->proxy;
@@ -570,7 +437,7 @@ static void begin(struct task *task)
         conn_open_failed(conn, &failure, now_ns);
         return;
     }
-    limit_opening(conn, now_ns);
+    conn_limit_opening(conn, now_ns);
     look_up(conn, now_ns);
 }
 

@@ -1,5 +1,6 @@
 #include "run/worker.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -7,6 +8,9 @@
 
 /* With --timer spin: longer than the kernel mostly takes to wake a thread. */
 #define SPIN_NS (150 * NS_PER_US)
+
+/* Users of a thread from which on the server has always something to do. */
+#define CROWD 16
 
 /* --- output --- */
 
@@ -348,9 +352,28 @@ static void connect_first(struct worker *worker)
     }
 }
 
+/* Users who go round without a rest keep the server busy at all times, and where it shares our CPU
+ * each answer would wake us in the middle of its work, for one answer. As SCHED_BATCH (sched(7)) a
+ * thread waits until whoever runs is done; a CPU that is idle has us at once all the same. Not if
+ * moments matter more, nor if somebody has chosen another policy for us. */
+static void let_others_finish(const struct worker *worker)
+{
+    const struct shared *shared = worker->shared;
+    const struct plan *plan = shared->options->plan;
+    const struct sched_param none = {0};
+    bool rests = shared->open || shared->users_wait;
+    for (size_t i = 0; i < plan->n_steps && !rests; i++) {
+        rests = plan->steps[i].kind == STEP_DELAY;
+    }
+    if (!rests && worker->n_users >= CROWD && sched_getscheduler(0) == SCHED_OTHER) {
+        sched_setscheduler(0, SCHED_BATCH, &none); /* this thread; failure only keeps it as it is */
+    }
+}
+
 void *worker_main(void *ctx)
 {
     struct worker *worker = ctx;
+    let_others_finish(worker);
     if (atomic_load(&worker->shared->launched)) {
         start(worker);
     } else {
