@@ -6,7 +6,7 @@
 static void give(struct worker *worker, struct vu *vu)
 {
     vu->has_arrival = true;
-    vu->lag_ns = clock_ns() - worker->arrivals.pacer.next_ns;
+    vu->due_ns = worker->arrivals.pacer.next_ns;
     pacer_take(&worker->arrivals.pacer);
 }
 

@@ -95,6 +95,7 @@ static void end_iteration(struct vu *vu, bool abandoned, uint64_t ended_ns)
     struct recorder *recorder = vu->recorder;
     vu->in_iteration = false;
     vu->has_arrival = false; /* of an iteration that sent nothing */
+    vu->due_ns = vu->lag_ns = 0;
     if (abandoned) {
         recorder->iterations_abandoned++;
     } else {

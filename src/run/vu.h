@@ -28,8 +28,10 @@ struct vu {
     uint32_t step;
     uint64_t item;               /* of the present step */
     uint64_t iteration_start_ns; /* intended; 0: none yet */
-    uint64_t lag_ns;             /* how late its next request is for that reason */
-    struct vu *next_free;        /* in struct arrivals */
+    /* Open loop: when its next request was due, 0 if no arrival begins it. Once a step that is no
+     * request has come before it, how late that step was. */
+    uint64_t due_ns, lag_ns;
+    struct vu *next_free; /* in struct arrivals */
     /* Where its iteration and its request count: the run's recorder, or that of the warm-up in
      * which they began. */
     struct recorder *recorder, *request_recorder;

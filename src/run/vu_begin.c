@@ -35,7 +35,7 @@ static void begin(struct vu *vu, uint64_t number, uint64_t now_ns)
     vu->in_iteration = true;
     vu->step = 0;
     vu->item = 0;
-    vu->iteration_start_ns = now_ns - vu->lag_ns;
+    vu->iteration_start_ns = vu->due_ns ? vu->due_ns : now_ns;
     vars_reset(&vu->vars, number);
     if (!jar_empty(&vu->jar)) {
         jar_clear(&vu->jar);

@@ -236,6 +236,10 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
     }
     vu->state = VU_REQUEST;
     vu->has_arrival = false;
+    if (vu->due_ns) {
+        vu->lag_ns = now_ns - vu->due_ns;
+        vu->due_ns = 0;
+    }
     vu->stage = worker->recorder.stage;
     vu->request_recorder = worker->counting;
     recorder_start(worker->counting, step->stat);

@@ -157,6 +157,10 @@ static enum vu_next run_exec(struct vu *vu, const struct step *step)
 
 enum vu_next vu_run_step(struct vu *vu, const struct step *step, uint64_t now_ns)
 {
+    if (vu->due_ns && step->kind != STEP_REQUEST) {
+        vu->lag_ns = (now_ns ? now_ns : clock_ns()) - vu->due_ns;
+        vu->due_ns = 0;
+    }
     switch (step->kind) {
     case STEP_REQUEST:
         return vu_run_request(vu, step, now_ns);
