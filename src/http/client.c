@@ -164,6 +164,7 @@ void client_send(struct client *client, struct exchange *exchange, uint64_t now_
 {
     exchange->client = client;
     exchange->start_ns = now_ns;
+    exchange->waited_ns = 0;
     exchange->bytes_sent = exchange->bytes_received = 0;
     exchange->hops = 0;
     exchange->retried = false;

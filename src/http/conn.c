@@ -40,6 +40,8 @@ void conn_close(struct conn *conn)
     if (conn->session != &conn->h1.session) { /* which has taken opening's place */
         timer_stop(&conn->opening.deadline);
         timer_stop(&conn->opening.attempt);
+    } else {
+        timer_stop(&conn->h1.hold);
     }
     conn_turn_over(conn);
     conn_shaken(conn);
@@ -264,7 +266,11 @@ void conn_ready(struct stream *stream, unsigned events)
 {
     struct conn *conn = conn_of(stream);
     if (conn->state == CONN_CONNECTING) {
-        conn_connect(conn);
+        if (conn->list == &conn->origin->held) {
+            conn_speak(conn, clock_ns()); /* the other side has spoken, or is gone */
+        } else {
+            conn_connect(conn);
+        }
         return;
     }
     if (conn->state == CONN_IDLE) {

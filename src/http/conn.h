@@ -134,7 +134,9 @@ void conn_take_turn(struct conn *conn, uint64_t now_ns);
 void conn_turn_over(struct conn *conn);
 /* Do connections wait now, before they say anything, until most of the others are there? */
 bool conn_holds_back(struct origin *origin, uint64_t now_ns);
-/* It has been held, and goes on. */
+/* Holds it back. */
+void conn_hold(struct conn *conn, uint64_t now_ns);
+/* It is held no more, and goes on. */
 void conn_speak(struct conn *conn, uint64_t now_ns);
 /* It has shaken hands, or will not: one of those that are held may. */
 void conn_shaken(struct conn *conn);

@@ -155,9 +155,6 @@ static void choose_session(struct conn *conn, uint64_t now_ns)
  * address's turn. */
 void conn_connect(struct conn *conn)
 {
-    if (conn->list == &conn->origin->held) {
-        pool_remove(conn);
-    }
     while (conn->opening.layer < conn->opening.n_layers) {
         struct stream *stream = conn->opening.layers[conn->opening.layer];
         enum io io = stream->ops->connect(stream);
@@ -182,8 +179,7 @@ void conn_connect(struct conn *conn)
                    conn->tls && stream == &conn->tls->stream ? EXCHANGE_TLS : EXCHANGE_CONNECT,
                    now_ns);
         if (conn->opening.layer++ == 0 && conn->exchange && conn_holds_back(conn->origin, now_ns)) {
-            timer_stop(&conn->opening.deadline);
-            pool_hold(conn);
+            conn_hold(conn, now_ns);
             return;
         }
     }
@@ -418,10 +414,7 @@ struct failure conn_timeout(const struct conn *conn)
                                 .text = "the name look-up did not end in time"};
     }
     return (struct failure){.outcome = OUTCOME_CONNECT_TIMEOUT,
-                            .text = conn->turn == TURN_TO_COME
-                                        ? "too many connections were being made at once: its turn "
-                                          "did not come in time"
-                                        : "the connection was not made in time"};
+                            .text = "the connection was not made in time"};
 }
 
 /* Runs as a task of its own, so that a failure never comes from within client_send. */

@@ -45,13 +45,42 @@ static void shake(struct conn *conn, uint64_t now_ns)
     timer_start(loop_timers(conn->client->loop, CLIENT_SHAKING_NS), &conn->knock, now_ns);
 }
 
-void conn_speak(struct conn *conn, uint64_t now_ns)
+/* Whose connection waits has not begun: neither its time nor its time limit runs. */
+static void begin_waiting(struct conn *conn, uint64_t now_ns)
 {
-    if (conn->tls) {
-        shake(conn, now_ns);
+    conn->opening.phase_start_ns = now_ns;
+    timer_stop(&conn->opening.deadline);
+    if (conn->exchange) {
+        timer_stop(&conn->exchange->deadline);
+    }
+}
+
+static void end_waiting(struct conn *conn, uint64_t now_ns)
+{
+    struct exchange *exchange = conn->exchange;
+    uint64_t ns = now_ns - conn->opening.phase_start_ns;
+    if (exchange) {
+        exchange->waited_ns += ns;
+        exchange->start_ns += ns;
+        timer_start(conn->client->timeouts, &exchange->deadline, now_ns);
     }
     conn_limit_opening(conn, now_ns);
     conn->opening.phase_start_ns = now_ns;
+}
+
+void conn_hold(struct conn *conn, uint64_t now_ns)
+{
+    begin_waiting(conn, now_ns);
+    pool_hold(conn);
+}
+
+void conn_speak(struct conn *conn, uint64_t now_ns)
+{
+    pool_remove(conn);
+    if (conn->tls) {
+        shake(conn, now_ns);
+    }
+    end_waiting(conn, now_ns);
     conn_connect(conn);
 }
 
@@ -93,7 +122,7 @@ static void knock_now(struct task *task)
 {
     struct conn *conn = (struct conn *)(void *)((char *)task - offsetof(struct conn, soon));
     uint64_t now_ns = clock_ns();
-    conn_limit_opening(conn, now_ns);
+    end_waiting(conn, now_ns);
     knock(conn, now_ns);
 }
 
@@ -130,7 +159,7 @@ void conn_take_turn(struct conn *conn, uint64_t now_ns)
         knock(conn, now_ns);
     } else {
         conn->state = CONN_CONNECTING;
-        timer_stop(&conn->opening.deadline); /* its time begins with its turn */
+        begin_waiting(conn, now_ns);
         pool_queue(conn);
     }
 }

@@ -73,6 +73,7 @@ struct exchange {
     bool noted;             /* some note is not 0 */
     struct failure failure; /* outcome RESPONSE: a whole response came */
     uint64_t start_ns, done_ns;
+    uint64_t waited_ns; /* before start_ns, for its turn among the connections that are opened */
     uint64_t phases[EXCHANGE_PHASES];
     uint64_t bytes_sent, bytes_received;
     struct origin *final_origin; /* after redirects: with final_target, the final URL */

@@ -191,6 +191,9 @@ static void exchange_done(struct exchange *exchange)
 {
     struct vu *vu = (struct vu *)(void *)((char *)exchange - offsetof(struct vu, exchange));
     const struct step *step = &vu->vars.plan->steps[vu->step];
+    if (exchange->waited_ns && vu->worker->shared->open) {
+        vu->lag_ns += exchange->waited_ns; /* it was due; else its user has begun later */
+    }
     record(vu, step);
     if (wanted(vu)) {
         say_done(vu, step, vu->lag_ns);
