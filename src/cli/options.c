@@ -515,7 +515,7 @@ const struct option option_table[OPT_COUNT] = {
             .type = TYPE_TEXT,
             IN(EVERY, OUTPUT),
             .metavar = "TIME",
-            .summary = "of the time line (default: 1s; at least 10ms)",
+            .summary = "of the time line (default: 1s; from 10ms to 1h)",
         },
     [OPT_PROGRESS] =
         {

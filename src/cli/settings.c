@@ -9,6 +9,7 @@
 
 #define DEFAULT_INTERVAL_NS NS_PER_S
 #define MIN_INTERVAL_NS (10 * NS_PER_MS)
+#define MAX_INTERVAL_NS (3600 * NS_PER_S)
 #define MAX_INTERVALS 100000       /* of a length that was asked for */
 #define MAX_INTERVALS_DEFAULT 7200 /* then they get longer */
 #define DEFAULT_TIMEOUT_S 10
@@ -30,9 +31,10 @@ static bool check_interval(const struct arguments *arguments, struct faults *fau
     const struct option_value *interval = value_of(arguments, OPT_INTERVAL);
     uint64_t ns;
 
-    if (!interval->times || (amount_duration(str_of(interval->text), &ns) && ns >= MIN_INTERVAL_NS))
+    if (!interval->times || (amount_duration(str_of(interval->text), &ns) &&
+                             ns >= MIN_INTERVAL_NS && ns <= MAX_INTERVAL_NS))
         return true;
-    faults_error(faults, PLACE_NONE, "a time of at least 10ms: 100ms, 1s, 1m",
+    faults_error(faults, PLACE_NONE, "a time from 10ms to 1h: 100ms, 1s, 1m",
                  "--interval: '%s' is no interval", interval->text);
     return false;
 }

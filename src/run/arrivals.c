@@ -40,7 +40,7 @@ static void due(struct timer *timer, uint64_t now_ns)
     struct worker *worker =
         (struct worker *)(void *)((char *)timer - offsetof(struct worker, arrivals.timer));
     struct arrivals *arrivals = &worker->arrivals;
-    while (arrivals->pacer.next_ns <= now_ns) {
+    while (!worker->ending && arrivals->pacer.next_ns <= now_ns) {
         if (arrivals->free) {
             struct vu *vu = take_free(arrivals);
             give(worker, vu);
@@ -54,7 +54,9 @@ static void due(struct timer *timer, uint64_t now_ns)
             return;
         }
     }
-    wait_for_next(worker);
+    if (!worker->ending) {
+        wait_for_next(worker);
+    }
 }
 
 void arrivals_start(struct worker *worker, const struct profile *profile, uint64_t start_ns,

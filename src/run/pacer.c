@@ -63,7 +63,8 @@ uint64_t pacer_overdue(struct pacer *pacer, uint64_t now_ns)
         return pacer->taken - before;
     }
     /* Of the arrivals 0, 1, … that are due by then, every workers-th is this worker's. */
-    double due = ceil(profile_arrivals(pacer->profile, now_ns - pacer->start_ns) - pacer->id);
+    double arrivals = profile_arrivals(pacer->profile, now_ns - pacer->start_ns);
+    double due = ceil(arrivals * PROFILE_ALL_BUT_ROUNDING - pacer->id);
     uint64_t mine = due > 0 ? ((uint64_t)due + pacer->workers - 1) / pacer->workers : 0;
     mine = mine < pacer->limit ? mine : pacer->limit;
     return mine > before ? mine - before : 0;

@@ -10,9 +10,6 @@
  * nobody. */
 #define PART_OF_A_USER 1e-6
 
-/* 10/s for 0.7 s are 7 arrivals and not 8, whatever the last digit of the product says. */
-#define ALL_BUT_ROUNDING (1 - 1e-12)
-
 static double seconds_of(uint64_t ns)
 {
     return (double)ns / (double)NS_PER_S;
@@ -149,7 +146,8 @@ uint64_t profile_when(const struct profile *profile, double arrivals)
     }
     const struct profile_line *line = line_of_arrival(profile, arrivals);
     double n = arrivals - line->before;
-    if (line->end_ns != PROFILE_NEVER && n >= arrivals_in(line, line->end_ns) * ALL_BUT_ROUNDING) {
+    if (line->end_ns != PROFILE_NEVER &&
+        n >= arrivals_in(line, line->end_ns) * PROFILE_ALL_BUT_ROUNDING) {
         return PROFILE_NEVER;
     }
     return when_in(line, n);

@@ -12,6 +12,8 @@
 #include "plan/load.h"
 
 #define PROFILE_NEVER UINT64_MAX
+/* 10/s for 0.7 s are 7 arrivals and not 8, whatever the last digit of the product says. */
+#define PROFILE_ALL_BUT_ROUNDING (1 - 1e-12)
 
 /* A line from value a at begin_ns to value b at end_ns. */
 struct profile_line {

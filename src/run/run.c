@@ -35,6 +35,9 @@ bool run_check_descriptors(uint64_t concurrency, unsigned workers, uint64_t *nee
     return now.rlim_max == RLIM_INFINITY || *needed <= now.rlim_max;
 }
 
+/* However slowly they are read, signals have their turn. */
+#define PIECES_A_TURN 8
+
 /* Until every worker's thread is there: the first arrivals of an open loop are not to be late. */
 #define THREADS_START_NS NS_PER_MS
 
@@ -59,15 +62,20 @@ static void stop_workers(struct shared *shared, struct worker *workers, enum sto
     wake_workers(shared, workers);
 }
 
-/* Writes what the workers have handed on: all of it, for an output that fails does not take the
- * others with it. False if the writer wants the run to end. */
-static bool write_pieces(struct shared *shared)
+/* Writes what the workers have handed on, `most` pieces of it; *more tells whether there may be
+ * more. An output that fails does not take the others with it. False if the writer wants the run to
+ * end. */
+static bool write_pieces(struct shared *shared, unsigned most, bool *more)
 {
     enum output output;
     struct str text;
     bool written = true;
-    while (outbox_take(shared->outbox, &output, &text)) {
-        written &= shared->options->write(shared->options->ctx, output, text);
+    *more = true;
+    for (unsigned i = 0; i < most && *more; i++) {
+        *more = outbox_take(shared->outbox, &output, &text);
+        if (*more) {
+            written &= shared->options->write(shared->options->ctx, output, text);
+        }
     }
     return written;
 }
@@ -121,15 +129,16 @@ static void launch(struct shared *shared)
 static void attend(struct shared *shared, struct worker *workers, struct run_result *result)
 {
     enum stop stopped = STOP_NOT;
-    bool told = false;
+    bool told = false, more = false;
     uint64_t tick_ns = 0;
     while (atomic_load(&shared->working) > 0) {
         struct pollfd fds[] = {{.fd = outbox_fd(shared->outbox), .events = POLLIN},
                                {.fd = result->reader_gone ? -1 : shared->options->reader_fd}};
         /* A signal makes the outbox readable, too. */
-        poll(fds, 2, tick(shared, &tick_ns));
+        int wait_ms = tick(shared, &tick_ns);
+        poll(fds, 2, more ? 0 : wait_ms);
         result->reader_gone |= fds[1].revents & POLLERR;
-        result->write_failed |= !write_pieces(shared);
+        result->write_failed |= !write_pieces(shared, PIECES_A_TURN, &more);
         take_intervals(shared);
         enum stop stop = result->write_failed || result->reader_gone ? STOP_NOW
                          : signals_seen()                            ? STOP_GRACE
@@ -314,7 +323,10 @@ static bool work(struct shared *shared, struct worker *workers, struct run_resul
     for (unsigned i = 0; i < started; i++) {
         pthread_join(workers[i].thread, NULL);
     }
-    result->write_failed |= !write_pieces(shared);
+    bool more = true;
+    while (more) {
+        result->write_failed |= !write_pieces(shared, PIECES_A_TURN, &more);
+    }
     take_intervals(shared);
     result->signal = signals_seen();
     return all;

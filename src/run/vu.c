@@ -89,13 +89,22 @@ uint64_t vu_number(const struct vu *vu)
     return worker->id + (uint64_t)(vu - worker->users) * worker->shared->options->workers;
 }
 
+/* It has begun an iteration and not been used for what it stands for. */
+static void waste_arrival(struct vu *vu)
+{
+    if (vu->has_arrival && vu->worker->shared->options->load.by_request) {
+        vu->worker->counting->missed_starts++;
+    }
+    vu->has_arrival = false;
+    vu->due_ns = vu->lag_ns = 0;
+}
+
 /* Whole, if its last step ended at ended_ns (0: just now). */
 static void end_iteration(struct vu *vu, bool abandoned, uint64_t ended_ns)
 {
     struct recorder *recorder = vu->recorder;
     vu->in_iteration = false;
-    vu->has_arrival = false; /* of an iteration that sent nothing */
-    vu->due_ns = vu->lag_ns = 0;
+    waste_arrival(vu);
     if (abandoned) {
         recorder->iterations_abandoned++;
     } else {
@@ -110,6 +119,7 @@ static void abort_iteration(struct vu *vu)
     if (vu->in_iteration) {
         vu->recorder->iterations_aborted++;
         vu->in_iteration = false;
+        waste_arrival(vu);
     }
 }
 

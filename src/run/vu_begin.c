@@ -84,7 +84,7 @@ uint64_t vu_begin_iteration(struct vu *vu)
         return 0;
     }
     now_ns = clock_ns();
-    if (shared->users_wait && !due(vu, now_ns)) {
+    if (shared->users_wait && !none_left(vu) && !due(vu, now_ns)) {
         return 0;
     }
     if (!take_number(vu, &number)) {

@@ -28,7 +28,9 @@ static void not_sent(struct vu *vu, const struct step *step, enum outcome outcom
     }
     recorder_start(worker->counting, step->stat);
     recorder_add(worker->counting, step->stat, &sample);
-    if (!vu_counts(vu)) {
+    vu->has_arrival = false; /* it is used up */
+    vu->due_ns = vu->lag_ns = 0;
+    if (worker->counting != &worker->recorder) {
         return;
     }
     struct event event = {.kind = EVENT_DONE,
@@ -247,7 +249,7 @@ static void send_request(struct vu *vu, const struct step *step, const struct pr
     vu->request_recorder = worker->counting;
     recorder_start(worker->counting, step->stat);
     client_send(worker->client, exchange, now_ns);
-    if (options->wants_verbose && vu_counts(vu)) {
+    if (options->wants_verbose && vu->request_recorder == &worker->recorder) {
         say_send(vu, step, prepared);
     }
 }

@@ -63,7 +63,7 @@ static void end(struct worker *worker)
     worker->ending = true;
     worker->ended_ns = clock_ns();
     meter_stop(&worker->meter);
-    if (worker->shared->open && !worker->closing) {
+    if (worker->started && worker->shared->open && !worker->closing) {
         arrivals_stop(worker, worker->ended_ns);
     }
     for (size_t i = 0; i < worker->n_users; i++) {
@@ -89,7 +89,7 @@ static void close_down(struct worker *worker)
         return;
     }
     worker->closing = true;
-    if (worker->shared->open) {
+    if (worker->started && worker->shared->open) {
         arrivals_stop(worker, now_ns);
     }
     for (size_t i = 0; i < worker->n_users; i++) {
@@ -147,7 +147,8 @@ static void woken(void *ctx)
         close_down(worker);
     } else if (atomic_load(&worker->shared->launched) && !worker->started && !worker->ending) {
         start(worker);
-    } else if (atomic_load(&worker->shared->exhausted) && !worker->closing) {
+    }
+    if (atomic_load(&worker->shared->exhausted) && !worker->closing && !worker->ending) {
         forget_waiting(worker);
     }
 }
@@ -184,7 +185,7 @@ static void connected(void *ctx)
 
 static void idle_bytes(void *ctx, uint32_t tag)
 {
-    recorder_extra(&((struct worker *)ctx)->recorder, tag, EXTRA_EXTRA_BYTES);
+    recorder_extra(((struct worker *)ctx)->counting, tag, EXTRA_EXTRA_BYTES);
 }
 
 static void prepare(struct worker *worker)

@@ -5,6 +5,7 @@ import pytest
 
 from faultkit import check_sums
 from rawserver import CLOSE, Request, ok
+from tlskit import tls_server, trust  # noqa: F401 (fixtures)
 from wirekit import check_server
 
 BODY = b"x" * 3000
@@ -161,3 +162,23 @@ def test_without_a_body_nothing_waits(upload, raw_server):
     figures = upload(server, method="GET", body=None, n=3)
     assert figures["global"]["status_counts"] == {"200": 3} and figures["duration_s"] < 0.9
     assert server.connections == 1
+
+
+def test_the_time_limit_and_the_second_together(drive, plan, tls_server, trust):  # noqa: F811
+    """Over TLS, on connections that have been used: both are due at the same moment, and what writes the
+    body must not outlive the connection."""
+    def serve(connection):
+        connection._take_through(b"\r\n\r\n")
+        connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        connection._take(5)
+        connection.send(ok())
+        connection._take_through(b"\r\n\r\n")
+        connection._take(5)  # no word, and no answer
+    server = tls_server(serve)
+    plan(f"base: {server.url}\niterations: 40\nconcurrency: 20\nplan:\n  - request:\n"
+         "      {url: /, method: POST, body: hello, headers: {Expect: 100-continue}}\n")
+    done = drive("run", "-b", "plan.yml", "--cacert", trust.ca, "--http", "1.1", "--timeout", "1",
+                 "--stats-format", "json")
+    assert done.code == 0, done
+    check_sums(done.json)
+    assert done.json["global"]["total_requests"] == 40

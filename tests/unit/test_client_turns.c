@@ -91,9 +91,21 @@ static bool none_to_come(const struct origin *origin)
 
 static void test_some_connect_and_the_others_queue(void **state)
 {
+    struct exchange *waiting;
+
     (void)state;
     send_all_and_look(some_queued);
     assert_int_equal(origin_of_all()->knocking, CLIENT_KNOCKING_MAX);
+    /* Who waits has not begun. */
+    waiting = origin_of_all()->queue->exchange;
+    assert_false(timer_running(&waiting->deadline));
+    assert_int_equal(waiting->waited_ns, 0);
+    for (size_t i = 0; i < USERS; i++) {
+        const struct exchange *exchange = &users[i].exchange;
+
+        assert_true(exchange->conn->turn != TURN_KNOCKS || exchange->conn->list ||
+                    timer_running(&exchange->deadline));
+    }
     give_all_up();
 }
 
@@ -102,6 +114,11 @@ static void test_each_has_its_turn_in_time(void **state)
     (void)state;
     send_all_and_look(none_to_come);
     assert_null(origin_of_all()->queue);
+    for (size_t i = 0, waited = 0; i < USERS; i++) {
+        assert_true(users[i].exchange.conn->list || timer_running(&users[i].exchange.deadline));
+        waited += users[i].exchange.waited_ns > 0;
+        assert_true(i + 1 < USERS || waited >= USERS - CLIENT_KNOCKING_MAX);
+    }
     give_all_up();
 }
 
