@@ -230,7 +230,7 @@ const struct option option_table[OPT_COUNT] = {
             IN(RUN, LOAD),
             .metavar = "WHOSE",
             .summary = "measure by the clock (default) or kernel",
-            .detail = "kernel: by the times at which the kernel sent and received the packets.",
+            .detail = "kernel: an answer came when the kernel received its packets.",
         },
     [OPT_WORKER_THREADS] =
         {
