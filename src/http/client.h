@@ -18,9 +18,7 @@
 #define CLIENT_READ_BUFFER (256u << 10)
 #define CLIENT_MEMOS 8          /* heads of responses that are known, by the exchange's tag */
 #define CLIENT_MAX_ORIGINS 4096 /* beyond it, those that nobody uses go */
-#define CLIENT_KNOCKING_MAX                                                 \
-    128 /* connections at once that a server may not have accepted yet, … \
-         */
+#define CLIENT_KNOCKING_MAX 128 /* connections at once that may not have been accepted yet, … */
 #define CLIENT_KNOCKING_NS (10 * 1000000ULL) /* … of which it is believed after that time */
 #define CLIENT_HELD_NS 2000000000ULL         /* how long connections may be held back for others */
 #define CLIENT_SHAKING_MAX 512          /* of those that were, how many shake hands at once, … */

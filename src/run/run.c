@@ -237,17 +237,19 @@ static void add_address(void *ctx, const struct address *address, const struct a
     buf_fini(&text);
 }
 
+/* The run's duration is known. */
 static void add_meter(struct snapshot *snapshot, const struct meter *meter)
 {
     if (meter->stages) {
         snapshot_add_stages(snapshot, meter->stages, meter->options.load->n_stages);
     }
-    if ((double)meter->cpu_ns > snapshot->busy) {
-        snapshot->busy = (double)meter->cpu_ns;
+    double ns = (double)snapshot->duration_ns;
+    if (ns > 0 && (double)meter->cpu_ns / ns > snapshot->busy) {
+        snapshot->busy = (double)meter->cpu_ns / ns;
     }
 }
 
-/* What a run says of its course, once its duration is known. */
+/* … and so are its stages: what a run says of its course. */
 static void add_times(struct shared *shared, struct snapshot *snapshot)
 {
     const struct load *load = &shared->options->load;
@@ -263,7 +265,6 @@ static void add_times(struct shared *shared, struct snapshot *snapshot)
         from = stage->to;
     }
     snapshot->staged_rates = load->staged_rates;
-    snapshot->busy = snapshot->duration_ns ? snapshot->busy / (double)snapshot->duration_ns : 0;
     snapshot->by_request = load->by_request;
     snapshot->spins = shared->options->spin;
     snapshot->ticks = shared->options->ticks;
@@ -284,12 +285,14 @@ static void collect(struct shared *shared, struct worker *workers, struct snapsh
         snapshot_add(snapshot, &worker->recorder);
         ended_ns = worker->ended_ns > ended_ns ? worker->ended_ns : ended_ns;
         client_each_address(worker->client, add_address, snapshot);
-        add_meter(snapshot, &worker->meter);
     }
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     /* The start may not have come. */
     snapshot->duration_ns = ended_ns > shared->start_ns ? ended_ns - shared->start_ns : 0;
+    for (unsigned i = 0; i < options->workers; i++) {
+        add_meter(snapshot, &workers[i].meter);
+    }
     snapshot->stopped = signals_continued();
     result->assertions_failed = snapshot->checks_failed;
     result->abandoned = snapshot->iterations_abandoned;

@@ -1,8 +1,10 @@
 """What the tests of faults share: public vectors, scripts for the raw server, sums that must hold."""
 import base64
+import contextlib
 import json
 import os
 import pathlib
+import socket
 
 import pytest
 
@@ -21,6 +23,20 @@ def vectors(name):
 
 def bytes_of(vector):
     return base64.b64decode(vector["b64"])
+
+
+@contextlib.contextmanager
+def full_listener():
+    """The port of a listener whose queue is full: the kernel lets further connections wait."""
+    with contextlib.ExitStack() as sockets:
+        listener = sockets.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            filler = sockets.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]
 
 
 def answering(reply=lambda request: ok()):

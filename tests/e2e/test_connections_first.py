@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from faultkit import answering, check_sums
+from faultkit import answering, check_sums, full_listener
 from test_faults_signals import interrupt  # noqa: F401 (a fixture)
 
 
@@ -49,23 +49,11 @@ def test_a_server_that_is_down(drive):
 
 @pytest.mark.fault("S-1")
 def test_interrupted_before_the_clock_starts(interrupt, plan):  # noqa: F811
-    """A listener whose queue is full: the connections do not come about."""
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        fillers = []
-        try:
-            for _ in range(4):
-                filler = socket.socket()
-                filler.setblocking(False)
-                filler.connect_ex(full.getsockname())
-                fillers.append(filler)
-            plan(f"base: http://127.0.0.1:{full.getsockname()[1]}\nplan:\n  - request: {{url: /}}\n")
-            begun = time.monotonic()
-            figures = interrupt(lambda: time.monotonic() - begun > 0.5, signal.SIGINT,
-                                "--connections-first", "-o", "60", "-d", "60s", "-p", "4", "-w", "2")
-            assert figures["global"]["started"] == 0
-            assert figures["duration_s"] == 0
-        finally:
-            for filler in fillers:
-                filler.close()
+    """The connections do not come about."""
+    with full_listener() as port:
+        plan(f"base: http://127.0.0.1:{port}\nplan:\n  - request: {{url: /}}\n")
+        begun = time.monotonic()
+        figures = interrupt(lambda: time.monotonic() - begun > 0.5, signal.SIGINT,
+                            "--connections-first", "-o", "60", "-d", "60s", "-p", "4", "-w", "2")
+        assert figures["global"]["started"] == 0
+        assert figures["duration_s"] == 0

@@ -3,13 +3,12 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 
 import pytest
 
-from faultkit import answering, check_sums
+from faultkit import answering, check_sums, full_listener
 from rawserver import HANG, ok
 from test_faults_resources import inject  # noqa: F401 (a fixture)
 
@@ -92,24 +91,11 @@ def test_stalled_body(interrupt, plan, raw_server):
 
 @pytest.mark.fault("S-1")
 def test_connect_that_gets_no_answer(interrupt, plan):
-    """A listener whose queue is full: the kernel lets further connections wait."""
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        fillers = []
-        try:
-            for _ in range(4):
-                filler = socket.socket()
-                filler.setblocking(False)
-                filler.connect_ex(full.getsockname())
-                fillers.append(filler)
-            plan(f"base: http://127.0.0.1:{full.getsockname()[1]}\nplan:\n  - request: {{url: /}}\n")
-            begun = time.monotonic()
-            figures = interrupt(lambda: time.monotonic() - begun > 0.5, signal.SIGINT, "-o", "60")
-            assert figures["global"]["aborted"] == 1
-        finally:
-            for filler in fillers:
-                filler.close()
+    with full_listener() as port:
+        plan(f"base: http://127.0.0.1:{port}\nplan:\n  - request: {{url: /}}\n")
+        begun = time.monotonic()
+        figures = interrupt(lambda: time.monotonic() - begun > 0.5, signal.SIGINT, "-o", "60")
+        assert figures["global"]["aborted"] == 1
 
 
 @pytest.mark.fault("S-1")
